@@ -24,7 +24,9 @@ export type StoreOperation =
   /** Keeps the newest `keep` events of each cluster. */
   | { type: 'prune-events'; keep: number }
   /** Raises the durable upper bound of `seq`; never lowers it. */
-  | { type: 'raise-seq'; to: number };
+  | { type: 'raise-seq'; to: number }
+  /** What `restored` asked for (discovery from all backends) is done; it is null from the next opening on. */
+  | { type: 'acknowledge-restore' };
 
 export type StoreSnapshot = {
   /** Changes when the store was restored from a backup or made anew. */
