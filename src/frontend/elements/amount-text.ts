@@ -1,0 +1,95 @@
+/** How people write an amount of workers in one field: `8`, `64 cores`, `1 TB`. Pure. */
+import type { Amount, WorkerShape } from '../../protocol/index.js';
+import { formatBytes, parseBytes } from '../../protocol/index.js';
+
+/**
+ * A bare number means workers; a number with "cores" cores; anything that is a size, memory.
+ * @returns null where the text is none of these. Bounds are the schema's business.
+ */
+export function parseAmount(text: string): Amount | null {
+  const compact = text.trim().toLowerCase();
+  const count = /^([+-]?\d+)\s*(w|workers?|c|cores?)?$/.exec(compact);
+  if (count !== null) {
+    const number = Number(count[1]);
+    return count[2]?.startsWith('c') === true
+      ? { cores: number }
+      : { workers: number };
+  }
+  if (!/\d/.test(compact)) {
+    return null; // parseBytes reads "GiB" as one of them, as Dask does; here it is half a word
+  }
+  const bytes = parseBytes(text);
+  return bytes === null ? null : { memory: bytes };
+}
+
+/** What `parseAmount` reads back to the same amount. */
+export function formatAmount(amount: Amount): string {
+  if ('workers' in amount) {
+    return String(amount.workers);
+  }
+  return 'cores' in amount
+    ? `${amount.cores} cores`
+    : formatSize(amount.memory);
+}
+
+/** `1e12` → `1 TB`, `8589934592` → `8 GiB`: the unit in which the number is whole, else binary. */
+export function formatSize(bytes: number): string {
+  if (bytes > 0 && bytes % 1024 !== 0) {
+    const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+    let value = bytes;
+    let index = 0;
+    while (value % 1000 === 0 && index < units.length - 1) {
+      value /= 1000;
+      index += 1;
+    }
+    if (value < 10_000 && index > 0) {
+      return `${value} ${units[index] ?? 'B'}`;
+    }
+  }
+  // Powers of 1000 from a terabyte on divide by 1024 too: 1e12 is 1 TB, not 931.32 GiB.
+  for (const [power, unit] of [
+    [5, 'PB'],
+    [4, 'TB'],
+    [3, 'GB']
+  ] as const) {
+    const decimal = bytes / 1000 ** power;
+    const binary = bytes / 1024 ** (power - 1);
+    if (Number.isInteger(decimal) && decimal < 1000 && !Number.isInteger(binary)) {
+      return decimal === 0 ? '0' : `${decimal} ${unit}`;
+    }
+  }
+  return formatBytes(bytes);
+}
+
+/** `12 / 32 GiB`: both in the unit of the larger. */
+export function formatUsed(used: number, limit: number): string {
+  const whole = formatBytes(limit);
+  const unit = whole.slice(whole.indexOf(' ') + 1);
+  const power = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'].indexOf(unit);
+  const value = used / 1024 ** Math.max(0, power);
+  const digits = value >= 10 || value === 0 ? 0 : 1;
+  return `${value.toFixed(digits)} / ${whole}`;
+}
+
+/** One job more or less, said in the amount's own unit. */
+export function stepOf(
+  amount: Amount,
+  shape: WorkerShape,
+  workersPerJob: number
+): number {
+  if ('workers' in amount) {
+    return workersPerJob;
+  }
+  return 'cores' in amount
+    ? shape.cores * workersPerJob
+    : (shape.memory ?? 1024 ** 3) * workersPerJob;
+}
+
+export function addTo(amount: Amount, step: number): Amount {
+  if ('workers' in amount) {
+    return { workers: Math.max(0, amount.workers + step) };
+  }
+  return 'cores' in amount
+    ? { cores: Math.max(0, amount.cores + step) }
+    : { memory: Math.max(0, amount.memory + step) };
+}

@@ -1,0 +1,52 @@
+/** From the Jupyter half's answer to the state the panel shows. Pure. */
+import { PROTOCOL_VERSION } from '../../protocol/index.js';
+import type { Link } from '../tokens.js';
+import type { HalfView } from './bridge-client.js';
+
+/**
+ * @param half what `GET muster/api/half` answered; null: 404.
+ * @returns null where the bridge runs and the event stream can be opened.
+ */
+export function linkOfHalf(half: HalfView | null): Link | null {
+  if (half === null) {
+    return { state: 'half-missing' };
+  }
+  if (half.protocol !== PROTOCOL_VERSION) {
+    return {
+      state: 'version-mismatch',
+      panel: PROTOCOL_VERSION,
+      server: half.protocol
+    };
+  }
+  const { state, seconds, log, error } = half.bridge;
+  switch (state) {
+    case 'running':
+      return null;
+    case 'absent':
+      return { state: 'starting', seconds: 0, log };
+    case 'starting':
+      return { state: 'starting', seconds, log };
+    case 'failed': {
+      const message = error?.message ?? '';
+      const hint = error?.hint ?? null;
+      return isAboutNode(error?.details, message)
+        ? { state: 'node-missing', message, hint }
+        : { state: 'failed', message, hint, log };
+    }
+    default:
+      return { state: 'starting', seconds: 0, log: unknownState(state) };
+  }
+}
+
+function unknownState(state: never): string {
+  return String(state);
+}
+
+function isAboutNode(details: unknown, message: string): boolean {
+  const reason = (details as { reason?: unknown } | null | undefined)?.reason;
+  return typeof reason === 'string'
+    ? reason.startsWith('node')
+    : /\bNode(\.js)?\b.*\b(missing|not found|needed|found|too old)\b/i.test(
+        message
+      );
+}
