@@ -2,6 +2,8 @@
  * The bridge's line to one stock Dask scheduler (specs/dask-wire-protocol.md): target, arrivals,
  * departures, its ranking of whom to lose, and whom it has politely let go.
  */
+export { openSchedulerLink } from './open-link.js';
+
 export type LinkSecurity = {
   /** PEM text. */
   ca: string;
