@@ -104,10 +104,9 @@ const SYSTEM: ReadonlyMap<string, string> = new Map([
 
 /** The primary result code of a node:sqlite error, or null for any other error. */
 export function sqliteCode(error: unknown): number | null {
-  if (error instanceof Error && 'errcode' in error) {
-    return typeof error.errcode === 'number' ? error.errcode & 0xff : null;
-  }
-  return null;
+  // By shape: an error made by Node itself may be of another realm than our `Error`.
+  const code = (error as { errcode?: unknown } | null)?.errcode;
+  return typeof code === 'number' ? code & 0xff : null;
 }
 
 export function isBusy(error: unknown): boolean {
@@ -131,10 +130,11 @@ export function toStoreError(error: unknown, file: string): MusterError {
   if (error instanceof MusterError) {
     return error;
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = String(
+    (error as { message?: unknown } | null)?.message ?? error
+  );
   const code = sqliteCode(error);
-  const systemCode =
-    error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  const systemCode = (error as NodeJS.ErrnoException | null)?.code;
   const disk = code === null ? undefined : DISK.get(code);
   const sentence =
     disk?.sentence ??
