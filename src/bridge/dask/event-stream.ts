@@ -37,6 +37,11 @@ export class EventStream {
   constructor(options: EventStreamOptions) {
     this._options = options;
     this._comm = options.comm;
+    let confirm = (): void => undefined;
+    this.confirmation = new Promise<void>(resolve => {
+      confirm = resolve;
+    });
+    this._confirm = confirm;
   }
 
   async start(): Promise<void> {
@@ -104,9 +109,7 @@ export class EventStream {
   }
 
   /** Resolves with the first event on our own topic, whose name is the client's id. */
-  readonly confirmation = new Promise<void>(resolve => {
-    this._confirm = resolve;
-  });
+  readonly confirmation: Promise<void>;
 
   subscribe(topics: readonly string[]): void {
     this._send(topics.map(topic => ({ op: 'subscribe-topic', topic })));
@@ -158,7 +161,7 @@ export class EventStream {
 
   private readonly _options: EventStreamOptions;
   private readonly _comm: Comm;
-  private _confirm!: () => void;
+  private readonly _confirm: () => void;
   private _confirmed = false;
   private _closed = false;
 }
