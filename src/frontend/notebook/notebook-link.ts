@@ -99,8 +99,14 @@ export class NotebookLink implements IDisposable {
   /** Bind the notebook and connect its kernel; also again, after a failure. */
   bind(cluster: Pick<ClusterView, 'id' | 'name'>): void {
     const reconnect = this.binding?.reconnect ?? true;
-    this._attempt = null;
-    this._asked = true;
+    // A request that is on its way to this cluster is as good as another.
+    if (
+      this._attempt?.outcome !== null ||
+      this._attempt.cluster !== cluster.id
+    ) {
+      this._attempt = null;
+      this._asked = true;
+    }
     writeBinding(this._model, {
       cluster: { id: cluster.id, name: cluster.name },
       reconnect
