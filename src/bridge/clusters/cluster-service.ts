@@ -64,7 +64,8 @@ export interface ClusterService {
   backends(): Promise<BackendView[]>;
   environments(): Promise<EnvironmentView[]>;
   profiles(): Promise<ProfileView[]>;
-  preview(spec: ParsedSpec): Promise<PreviewView>;
+  /** `body`: the request as sent; a profile's fields lie under it. */
+  preview(spec: ParsedSpec, body: unknown): Promise<PreviewView>;
   create(request: CreateRequest): Promise<ClusterView>;
   list(): ClusterView[];
   /** An id, or a name: the newest cluster of that name. */

@@ -17,8 +17,8 @@ export type ClusterRecord = {
   createdAt: string;
   startedAt: string | null;
   stoppedAt: string | null;
-  /** The Jupyter server that asked for it (its random client id); null: the CLI or another program. */
-  client: string | null;
+  /** The Jupyter server that asked for it; null: the CLI or another program. */
+  client: { id: string; baseUrl: string } | null;
   /** Absolute; 0700. */
   folder: string;
   /** Adaptive groups: the workers wanted now. */
@@ -39,7 +39,11 @@ export type ClusterRecord = {
   } | null;
   /** Grows with every change of the view. */
   revision: number;
-  /** A stop was asked with force. */
+  /** Which life of this cluster: grows with every restart under the same id. */
+  life: number;
+  /** What a cluster in phase `stopping` becomes. */
+  then: 'stopped' | 'failed' | 'restart';
+  /** A stop was asked with force: give up on parts that cannot be reached. */
   force: boolean;
   /** Python's hash seed of all workers of this cluster. */
   hashSeed: number;
@@ -49,6 +53,8 @@ export type JobRecord = {
   id: JobId;
   cluster: ClusterId;
   group: string | null;
+  /** The cluster's life it belongs to. */
+  life: number;
   attempt: number;
   token: string;
   backend: string;

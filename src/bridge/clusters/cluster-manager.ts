@@ -1,0 +1,770 @@
+/** The set of clusters: what the API asks for becomes a change of what is desired, written down, then a pass. */
+import { createHash } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type {
+  BackendView,
+  ClientRegistration,
+  ClusterEvent,
+  ClusterId,
+  ClusterView,
+  ConnectionView,
+  DashboardView,
+  EnvironmentView,
+  JobView,
+  Page,
+  ParsedPatch,
+  ParsedSpec,
+  PreviewView,
+  ProfileView,
+  ResolvedSpec,
+  WorkerView
+} from '../../protocol/index.js';
+import { MusterError, isId, parseWorkerId } from '../../protocol/index.js';
+import type { ClusterRecord } from '../store/records.js';
+import type { Store, StoreSnapshot } from '../store/store.js';
+import { backendViews } from './backend-views.js';
+import type { ClientRegistry } from './clients.js';
+import type {
+  ClusterDelta,
+  ClusterService,
+  CreateRequest,
+  DashboardTarget,
+  LogQuery
+} from './cluster-service.js';
+import { ClusterState } from './cluster-state.js';
+import { connectionView } from './connection.js';
+import { backendOf, beginStop, liveJobs, newId, now } from './context.js';
+import type { Context } from './context.js';
+import type { Controller } from './controller.js';
+import { DashboardList } from './dashboard-list.js';
+import { isOver } from './lifecycle.js';
+import { jobOfReference } from './log-reference.js';
+import { freeName } from './names.js';
+import { applyPatch } from './patch.js';
+import { previewView } from './preview.js';
+import { resolveSpec } from './resolve-spec.js';
+import { beginDrain } from './retirement.js';
+import { clusterView, jobView, workerViews } from './views.js';
+
+/** Dask's own default: a pool started ahead of time serves every cluster that keeps it. */
+const HASH_SEED = 6640;
+const IDEMPOTENCY_MS = 24 * 3_600_000;
+const KEEP_ENDED = 200;
+const KEEP_ENDED_MS = 30 * 86_400_000;
+const LOG_LIMIT = 1024 * 1024;
+
+export type ClusterManagerOptions = {
+  store: Store;
+  controller: Controller;
+  clients: ClientRegistry;
+  /** Absolute; one folder a cluster. */
+  clustersFolder: string;
+};
+
+type Remembered = { bodyHash: string; cluster: ClusterId; createdAt: string };
+
+export class ClusterManager implements ClusterService {
+  constructor(options: ClusterManagerOptions) {
+    this._store = options.store;
+    this._controller = options.controller;
+    this._clients = options.clients;
+    this._folder = options.clustersFolder;
+  }
+
+  get ready(): boolean {
+    return this._ready;
+  }
+
+  get stream(): string {
+    return this._stream;
+  }
+
+  get epoch(): number {
+    return this._store.epoch;
+  }
+
+  get seq(): number {
+    return this._books.seq;
+  }
+
+  /** Clusters that have not ended. */
+  get active(): number {
+    return [...this._states.values()].filter(
+      state => !isOver(state.record.phase)
+    ).length;
+  }
+
+  /** Load what was written, look at every backend once, then begin to act. */
+  async start(snapshot: StoreSnapshot): Promise<void> {
+    this._stream = snapshot.stream;
+    await this._books.open();
+    for (const record of snapshot.clusters) {
+      const jobs = snapshot.jobs.filter(job => job.cluster === record.id);
+      for (const job of jobs) {
+        if (job.phase === 'submitting') {
+          // The bridge ended between intent and answer: it may or may not exist.
+          job.phase = 'uncertain';
+          job.reason = 'the bridge ended before the answer came';
+        }
+      }
+      const state = new ClusterState(record, jobs);
+      if (!isOver(record.phase)) {
+        state.setReason(
+          'not-observed',
+          { message: 'Not looked at since the bridge started' },
+          now()
+        );
+        if (snapshot.restored !== null) {
+          state.setReason(
+            'store-restored',
+            { message: snapshot.restored },
+            now()
+          );
+        }
+      }
+      this._states.set(record.id, state);
+      this._books.publish(state);
+    }
+    for (const entry of snapshot.idempotency) {
+      this._remembered.set(entry.key, entry);
+    }
+    this._ready = true;
+    for (const state of this._states.values()) {
+      this._controller.add(state);
+    }
+    await this._controller.observeAll();
+    for (const state of this._states.values()) {
+      if (!isOver(state.record.phase)) {
+        await this._books.commit(state, {
+          jobs: liveJobs(state),
+          events: [
+            this._books.event(
+              state,
+              'recovered',
+              'The bridge started again and found this cluster'
+            )
+          ]
+        });
+      }
+    }
+    this._sweepTimer = setInterval(() => {
+      this._sweep().catch((error: unknown) => {
+        this._context.log.warn({ err: error }, 'sweep failed');
+      });
+    }, 60_000);
+    this._sweepTimer.unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this._sweepTimer);
+    await this._controller.close();
+    this._books.close();
+  }
+
+  backends(): Promise<BackendView[]> {
+    return backendViews(this._context.backends);
+  }
+
+  environments(): Promise<EnvironmentView[]> {
+    return this._context.environments.list();
+  }
+
+  profiles(): Promise<ProfileView[]> {
+    return Promise.resolve(this._context.configuration.profiles());
+  }
+
+  async preview(spec: ParsedSpec, body: unknown): Promise<PreviewView> {
+    const resolved = await this._resolve(spec, body);
+    return previewView(this._context, this._newRecord(resolved, null));
+  }
+
+  async create(request: CreateRequest): Promise<ClusterView> {
+    const key = request.idempotencyKey;
+    if (key === null) {
+      return this._create(request, null);
+    }
+    const bodyHash = hashOf(request.body);
+    const known = this._remembered.get(key);
+    if (
+      known !== undefined &&
+      Date.now() - Date.parse(known.createdAt) < IDEMPOTENCY_MS
+    ) {
+      if (known.bodyHash !== bodyHash) {
+        throw new MusterError({
+          code: 'conflict',
+          message: 'this Idempotency-Key was used for another request',
+          hint: 'use a new key for a new cluster'
+        });
+      }
+      return this.get(known.cluster);
+    }
+    const flight = this._inFlight.get(key);
+    if (flight !== undefined) {
+      if (flight.bodyHash !== bodyHash) {
+        throw new MusterError({
+          code: 'conflict',
+          message: 'this Idempotency-Key is being used for another request'
+        });
+      }
+      return flight.result;
+    }
+    const result = this._create(request, { key, bodyHash }).finally(() =>
+      this._inFlight.delete(key)
+    );
+    this._inFlight.set(key, { bodyHash, result });
+    return result;
+  }
+
+  list(): ClusterView[] {
+    return [...this._states.values()]
+      .sort((a, b) => b.record.createdAt.localeCompare(a.record.createdAt))
+      .map(state => this._view(state));
+  }
+
+  get(ref: string): ClusterView {
+    return this._view(this._find(ref));
+  }
+
+  async patch(ref: string, patch: ParsedPatch): Promise<ClusterView> {
+    const state = this._find(ref);
+    if (isOver(state.record.phase) || state.record.phase === 'stopping') {
+      throw wrongPhase(state, 'changed');
+    }
+    if (patch.name !== undefined && patch.name !== state.record.spec.name) {
+      this._checkName(patch.name, state.id);
+    }
+    const change = applyPatch(
+      state.record,
+      patch,
+      this._context.configuration.limits()
+    );
+    if (change.events.length > 0) {
+      state.record = {
+        ...state.record,
+        spec: change.spec,
+        targets: change.targets
+      };
+      await this._books.commit(state, {
+        events: change.events.map(event =>
+          this._books.event(state, event.kind, event.message, {
+            data: event.data
+          })
+        )
+      });
+      if (patch.scale !== undefined) {
+        this._controller.keeper(state.id)?.scaleChanged();
+        void this._controller
+          .keeper(state.id)
+          ?.tellSpec()
+          .catch((error: unknown) => {
+            this._context.log.debug(
+              { err: error },
+              'the scheduler was not told'
+            );
+          });
+      }
+      this._context.enqueue(state.id);
+    }
+    return this._books.publish(state);
+  }
+
+  async stop(ref: string, options: { force: boolean }): Promise<ClusterView> {
+    const state = this._find(ref);
+    if (isOver(state.record.phase)) {
+      return this._view(state);
+    }
+    // A second stop joins the first; it may add force, or turn a restart into a stop.
+    if (
+      state.record.phase !== 'stopping' ||
+      (options.force && !state.record.force) ||
+      state.record.then === 'restart'
+    ) {
+      const failed =
+        state.record.phase === 'stopping' && state.record.then === 'failed';
+      if (failed) {
+        state.record.force ||= options.force;
+        await this._books.commit(state, {});
+        this._context.enqueue(state.id);
+      } else {
+        await beginStop(this._context, state, {
+          then: 'stopped',
+          force: options.force,
+          cause: null
+        });
+      }
+    }
+    return this._books.publish(state);
+  }
+
+  async restart(ref: string): Promise<ClusterView> {
+    const state = this._find(ref);
+    if (isOver(state.record.phase)) {
+      this._checkName(state.record.spec.name, state.id);
+    }
+    // An ended cluster passes through `stopping` too: whatever may be left of it is put away first.
+    await beginStop(this._context, state, {
+      then: 'restart',
+      force: false,
+      cause: null
+    });
+    return this._books.publish(state);
+  }
+
+  async resume(ref: string): Promise<ClusterView> {
+    const state = this._find(ref);
+    if (isOver(state.record.phase)) {
+      throw wrongPhase(state, 'resumed');
+    }
+    const groups = Object.keys(state.record.failingGroups);
+    if (groups.length > 0) {
+      for (const group of groups) {
+        state.resumedAt.set(group, Date.now());
+      }
+      state.record.failingGroups = {};
+      await this._books.commit(state, {
+        events: [
+          this._books.event(state, 'resumed', `Resumed: ${groups.join(', ')}`, {
+            data: { groups }
+          })
+        ]
+      });
+      this._context.enqueue(state.id);
+    }
+    return this._books.publish(state);
+  }
+
+  async forget(ref: string): Promise<void> {
+    const state = this._find(ref);
+    if (!isOver(state.record.phase)) {
+      throw wrongPhase(state, 'forgotten', 'stop it first');
+    }
+    await this._forget(state);
+  }
+
+  workers(ref: string): WorkerView[] {
+    return workerViews(this._find(ref));
+  }
+
+  jobs(ref: string): JobView[] {
+    return [...this._find(ref).jobs.values()].map(jobView);
+  }
+
+  async events(
+    ref: string,
+    query: { after: number; limit: number }
+  ): Promise<Page<ClusterEvent>> {
+    const state = this._find(ref);
+    const items =
+      query.after < 0
+        ? await this._store.latestEvents({
+            cluster: state.id,
+            limit: query.limit
+          })
+        : await this._store.events({
+            cluster: state.id,
+            after: query.after,
+            limit: query.limit
+          });
+    const last = items.at(-1);
+    return {
+      items,
+      next:
+        items.length === query.limit && last !== undefined
+          ? String(last.seq)
+          : null
+    };
+  }
+
+  eventsSince(after: number, limit: number): Promise<ClusterEvent[]> {
+    return this._store.events({ cluster: null, after, limit });
+  }
+
+  changedSince(
+    after: number
+  ): { clusters: ClusterView[]; removed: ClusterId[] } | null {
+    const change = this._books.changedSince(after);
+    if (change === null) {
+      return null;
+    }
+    return {
+      clusters: change.changed.flatMap(id => {
+        const state = this._states.get(id);
+        return state === undefined ? [] : [this._view(state)];
+      }),
+      removed: change.removed
+    };
+  }
+
+  async retire(
+    ref: string,
+    worker: string,
+    options: { deadlineSeconds: number | null }
+  ): Promise<WorkerView> {
+    const state = this._find(ref);
+    const parsed = parseWorkerId(worker);
+    const view = workerViews(state).find(row => row.id === worker);
+    const job = parsed === null ? undefined : state.jobs.get(parsed.job);
+    if (view === undefined || job === undefined) {
+      throw new MusterError({
+        code: 'not-found',
+        message: `${state.record.spec.name} has no worker '${worker}'`
+      });
+    }
+    if (!state.draining.has(job.id) && !job.endedByUs) {
+      await beginDrain(
+        this._context,
+        state,
+        [job],
+        options.deadlineSeconds === null
+          ? undefined
+          : options.deadlineSeconds * 1000
+      );
+    }
+    return workerViews(state).find(row => row.id === worker) ?? view;
+  }
+
+  async logs(
+    ref: string,
+    query: LogQuery
+  ): Promise<{ text: string; nextOffset: number }> {
+    const state = this._find(ref);
+    const found = jobOfReference(state, query.what);
+    if (found === null) {
+      throw new MusterError({
+        code: 'not-found',
+        message: `${state.record.spec.name} has no log '${query.what}'`,
+        hint: "say 'scheduler', a job id or a worker id"
+      });
+    }
+    if (found.job.handle === null) {
+      return { text: '', nextOffset: 0 };
+    }
+    return backendOf(this._context, state).logs({
+      handle: found.job.handle,
+      launch: found.launch,
+      folder: state.record.folder,
+      stream: query.stream,
+      offset: query.offset,
+      limit: Math.min(query.limit, LOG_LIMIT)
+    });
+  }
+
+  connection(ref: string): Promise<ConnectionView> {
+    const state = this._find(ref);
+    const { record } = state;
+    if (record.scheduler === null) {
+      throw new MusterError({
+        code: 'conflict',
+        message: isOver(record.phase)
+          ? `${record.spec.name} has ended (${record.phase}); there is nothing to connect to`
+          : `${record.spec.name} is pending: its scheduler is not up yet`,
+        hint: isOver(record.phase) ? 'start it again' : 'wait until it runs'
+      });
+    }
+    return Promise.resolve(
+      connectionView({
+        address: record.scheduler.address,
+        dashboard: this._view(state).scheduler.dashboard,
+        tls: record.spec.security.tls
+          ? this._context.certificates.files(record.folder)
+          : null
+      })
+    );
+  }
+
+  async dashboards(ref: string): Promise<DashboardView[]> {
+    const state = this._find(ref);
+    const port = state.record.scheduler?.dashboardPort ?? null;
+    if (port === null) {
+      return [];
+    }
+    try {
+      return await this._plots.get(state.id, port);
+    } catch (error) {
+      throw new MusterError({
+        code: 'backend-unavailable',
+        message: `the dashboard of ${state.record.spec.name} does not answer`,
+        cause: error
+      });
+    }
+  }
+
+  dashboardTarget(ref: string): DashboardTarget | null {
+    const port = this._find(ref).record.scheduler?.dashboardPort ?? null;
+    return port === null ? null : { host: '127.0.0.1', port };
+  }
+
+  putClient(id: string, registration: ClientRegistration): void {
+    this._clients.put(id, registration);
+  }
+
+  deleteClient(id: string): void {
+    this._clients.delete(id);
+    for (const state of this._states.values()) {
+      if (state.record.client?.id === id) {
+        this._context.enqueue(state.id);
+      }
+    }
+  }
+
+  watchWorkers(ref: string, on: boolean): void {
+    const state = this._find(ref);
+    state.watchers = Math.max(0, state.watchers + (on ? 1 : -1));
+    if (on) {
+      this._controller.keeper(state.id)?.watch();
+    }
+    this._books.changed(state);
+  }
+
+  onDelta(listener: (delta: ClusterDelta) => void): () => void {
+    return this._books.onDelta(listener);
+  }
+
+  private async _create(
+    request: CreateRequest,
+    idempotency: { key: string; bodyHash: string } | null
+  ): Promise<ClusterView> {
+    if (request.spec.name !== undefined) {
+      this._reserve(request.spec.name);
+    }
+    const reserved = request.spec.name;
+    try {
+      const spec = await this._resolve(request.spec, request.body);
+      if (reserved === undefined) {
+        this._checkName(spec.name, null);
+      }
+      const record = this._newRecord(spec, request.client);
+      const state = new ClusterState(record);
+      // Known before it is started: nothing lives that is not listed.
+      this._states.set(record.id, state);
+      try {
+        await mkdir(record.folder, { recursive: true, mode: 0o700 });
+        await this._books.commit(state, {
+          events: [
+            this._books.event(
+              state,
+              'created',
+              `${spec.name} created on ${spec.backend}`,
+              { data: { client: request.client } }
+            )
+          ],
+          operations:
+            idempotency === null
+              ? []
+              : [
+                  {
+                    type: 'put-idempotency',
+                    ...idempotency,
+                    cluster: record.id,
+                    createdAt: record.createdAt
+                  }
+                ]
+        });
+      } catch (error) {
+        this._states.delete(record.id);
+        await rm(record.folder, { recursive: true, force: true });
+        throw error;
+      }
+      if (idempotency !== null) {
+        this._remembered.set(idempotency.key, {
+          ...idempotency,
+          cluster: record.id,
+          createdAt: record.createdAt
+        });
+      }
+      this._controller.add(state);
+      return this._books.publish(state);
+    } finally {
+      if (reserved !== undefined) {
+        this._reserved.delete(reserved);
+      }
+    }
+  }
+
+  private _resolve(spec: ParsedSpec, body: unknown): Promise<ResolvedSpec> {
+    return resolveSpec({
+      spec,
+      body,
+      backends: this._context.backends,
+      configuration: this._context.configuration,
+      environments: this._context.environments,
+      makeName: () => freeName(this._takenNames(), Math.random)
+    });
+  }
+
+  private _newRecord(spec: ResolvedSpec, client: string | null): ClusterRecord {
+    const id = newId() as ClusterId;
+    const baseUrl = client === null ? null : this._clients.baseUrlOf(client);
+    return {
+      id,
+      spec,
+      phase: 'creating',
+      createdAt: now(),
+      startedAt: null,
+      stoppedAt: null,
+      client:
+        client === null || baseUrl === null ? null : { id: client, baseUrl },
+      folder: path.join(this._folder, id),
+      targets: {},
+      failingGroups: {},
+      cause: null,
+      reasons: [],
+      scheduler: null,
+      revision: 0,
+      life: 1,
+      then: 'stopped',
+      force: false,
+      hashSeed: HASH_SEED
+    };
+  }
+
+  /** Two creates of one name at once: the second gets 409, before anything starts. */
+  private _reserve(name: string): void {
+    this._checkName(name, null);
+    this._reserved.add(name);
+  }
+
+  private _checkName(name: string, except: ClusterId | null): void {
+    const holder = [...this._states.values()].find(
+      state =>
+        state.record.spec.name === name &&
+        state.id !== except &&
+        !isOver(state.record.phase)
+    );
+    if (holder !== undefined || this._reserved.has(name)) {
+      throw new MusterError({
+        code: 'conflict',
+        path: 'name',
+        message: `name: '${name}' is the name of a cluster that has not ended`,
+        hint: 'choose another name, or stop that cluster',
+        ...(holder === undefined ? {} : { details: { cluster: holder.id } })
+      });
+    }
+  }
+
+  private _takenNames(): Set<string> {
+    return new Set([
+      ...[...this._states.values()].map(state => state.record.spec.name),
+      ...this._reserved
+    ]);
+  }
+
+  private _find(ref: string): ClusterState {
+    const byId = isId(ref) ? this._states.get(ref as ClusterId) : undefined;
+    if (byId !== undefined) {
+      return byId;
+    }
+    const named = [...this._states.values()]
+      .filter(state => state.record.spec.name === ref)
+      .sort((a, b) => b.record.createdAt.localeCompare(a.record.createdAt));
+    const state = named[0];
+    if (state === undefined) {
+      throw new MusterError({
+        code: 'not-found',
+        message: `there is no cluster '${ref.slice(0, 80)}'`
+      });
+    }
+    return state;
+  }
+
+  private _view(state: ClusterState): ClusterView {
+    return clusterView(state, this._books.owner);
+  }
+
+  private async _forget(state: ClusterState): Promise<void> {
+    await this._controller.remove(state.id);
+    await this._books.remove(state);
+    this._states.delete(state.id);
+    this._plots.drop(state.id);
+    await rm(state.record.folder, { recursive: true, force: true });
+  }
+
+  /** Clients that lapsed, clusters that ended long ago, keys of yesterday. */
+  private async _sweep(): Promise<void> {
+    this._clients.sweep();
+    for (const state of this._states.values()) {
+      if (state.record.client !== null && !isOver(state.record.phase)) {
+        this._context.enqueue(state.id);
+      }
+    }
+    const ended = [...this._states.values()]
+      .filter(state => isOver(state.record.phase))
+      .sort((a, b) =>
+        (b.record.stoppedAt ?? '').localeCompare(a.record.stoppedAt ?? '')
+      );
+    const old = ended.filter(
+      (state, index) =>
+        index >= KEEP_ENDED ||
+        Date.now() -
+          Date.parse(state.record.stoppedAt ?? state.record.createdAt) >
+          KEEP_ENDED_MS
+    );
+    for (const state of old) {
+      await this._forget(state);
+    }
+    const before = new Date(Date.now() - IDEMPOTENCY_MS).toISOString();
+    for (const [key, entry] of this._remembered) {
+      if (entry.createdAt < before) {
+        this._remembered.delete(key);
+      }
+    }
+    await this._store.transaction([
+      { type: 'delete-idempotency-before', time: before },
+      { type: 'prune-events', keep: 10_000 }
+    ]);
+  }
+
+  private get _context(): Context {
+    return this._controller.context;
+  }
+
+  private get _books(): Context['books'] {
+    return this._controller.context.books;
+  }
+
+  private readonly _store: Store;
+  private readonly _controller: Controller;
+  private readonly _clients: ClientRegistry;
+  private readonly _folder: string;
+  private readonly _states = new Map<ClusterId, ClusterState>();
+  private readonly _reserved = new Set<string>();
+  private readonly _remembered = new Map<string, Remembered>();
+  private readonly _inFlight = new Map<
+    string,
+    { bodyHash: string; result: Promise<ClusterView> }
+  >();
+  private readonly _plots = new DashboardList();
+  private _sweepTimer: NodeJS.Timeout | undefined;
+  private _ready = false;
+  private _stream = '';
+}
+
+function wrongPhase(
+  state: ClusterState,
+  verb: string,
+  hint?: string
+): MusterError {
+  return new MusterError({
+    code: 'conflict',
+    message: `${state.record.spec.name} is ${state.record.phase} and cannot be ${verb}`,
+    ...(hint === undefined ? {} : { hint })
+  });
+}
+
+/** The same for the same JSON, whatever the order of its keys. */
+function hashOf(body: unknown): string {
+  const sorted = (value: unknown): unknown =>
+    Array.isArray(value)
+      ? value.map(sorted)
+      : typeof value === 'object' && value !== null
+        ? Object.fromEntries(
+            Object.entries(value)
+              .sort(([a], [b]) => (a < b ? -1 : 1))
+              .map(([key, inner]) => [key, sorted(inner)])
+          )
+        : value;
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(body)) ?? '')
+    .digest('hex');
+}

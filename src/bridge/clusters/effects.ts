@@ -1,0 +1,200 @@
+/** Carries the actions of a plan out, each recorded before it is done. */
+import { rm } from 'node:fs/promises';
+import type { ClusterState } from './cluster-state.js';
+import type { Context } from './context.js';
+import { backendOf, beginStop, jobsById, liveJobs, now } from './context.js';
+import type { LinkKeeper } from './link-keeper.js';
+import { withDeadline } from './observer.js';
+import type { PlanAction } from './reconcile.js';
+import { requestJobs, schedulerFileOf, startScheduler } from './requests.js';
+import { release, shrink, withdraw } from './retirement.js';
+import { settle } from './settlement.js';
+
+const TERMINATE_MS = 3_000;
+
+export async function carryOut(
+  context: Context,
+  state: ClusterState,
+  keeper: LinkKeeper,
+  actions: readonly PlanAction[]
+): Promise<void> {
+  for (const action of actions) {
+    await carryOutOne(context, state, keeper, action);
+  }
+}
+
+async function carryOutOne(
+  context: Context,
+  state: ClusterState,
+  keeper: LinkKeeper,
+  action: PlanAction
+): Promise<void> {
+  switch (action.type) {
+    case 'start-scheduler':
+      return startScheduler(context, state);
+    case 'request': {
+      const group = state.record.spec.groups.find(
+        one => one.name === action.group
+      );
+      return group === undefined
+        ? undefined
+        : requestJobs(context, state, group, action.jobs);
+    }
+    case 'withdraw':
+      return withdraw(context, state, jobsById(state, action.jobs));
+    case 'shrink': {
+      const group = state.record.spec.groups.find(
+        one => one.name === action.group
+      );
+      return group === undefined
+        ? undefined
+        : shrink(context, state, group, action.jobs);
+    }
+    case 'release':
+      return release(context, state, jobsById(state, action.jobs));
+    case 'give-up':
+      return giveUp(context, state, action.jobs);
+    case 'fail':
+      return beginStop(context, state, {
+        then: 'failed',
+        force: false,
+        cause: {
+          code: 'scheduler-died',
+          message: action.reason,
+          hint: 'See the log of the scheduler.'
+        }
+      });
+    case 'terminate-scheduler':
+      return terminate(context, state);
+    case 'finish':
+      return finish(context, state, keeper);
+    default:
+      return action satisfies never;
+  }
+}
+
+/** Running for long, never connected: said, ended, counted by the breaker. */
+async function giveUp(
+  context: Context,
+  state: ClusterState,
+  ids: readonly string[]
+): Promise<void> {
+  const jobs = liveJobs(state).filter(job => ids.includes(job.id));
+  const message =
+    'it ran, but did not connect in time; likely an import error, a wrong interface or a blocked port';
+  const events = jobs.flatMap(
+    job =>
+      settle(
+        state,
+        job,
+        {
+          outcome: 'never-connected',
+          exit: null,
+          message,
+          logTail: null,
+          endedAt: now()
+        },
+        context.books
+      ) ?? []
+  );
+  const handles = jobs.flatMap(job =>
+    job.handle === null ? [] : [job.handle]
+  );
+  await context.mayAct();
+  await backendOf(context, state).release(handles, { graceSeconds: 2 });
+  await context.books.commit(state, { jobs, events });
+}
+
+async function terminate(context: Context, state: ClusterState): Promise<void> {
+  state.terminated = true;
+  const link = state.link;
+  if (link === null) {
+    return;
+  }
+  try {
+    await withDeadline(link.terminate(), TERMINATE_MS);
+  } catch (error) {
+    context.log.warn(
+      { err: error, cluster: state.id },
+      'the scheduler did not end politely'
+    );
+  }
+  context.enqueue(state.id);
+}
+
+/** Everything has ended, or was given up with force: close the books of this life. */
+async function finish(
+  context: Context,
+  state: ClusterState,
+  keeper: LinkKeeper
+): Promise<void> {
+  const { record } = state;
+  await keeper.close();
+  state.keeperSpent = true;
+  const left = liveJobs(state);
+  const events = left.flatMap(
+    job =>
+      settle(
+        state,
+        job,
+        {
+          outcome: 'lost',
+          exit: null,
+          message: 'given up by a forced stop; it may still run',
+          logTail: null,
+          endedAt: now()
+        },
+        context.books
+      ) ?? []
+  );
+  const backend = backendOf(context, state);
+  await backend
+    .retireCluster(state.id, record.folder)
+    .catch((error: unknown) => {
+      context.log.warn(
+        { err: error, cluster: state.id },
+        'the backend could not put away what it kept'
+      );
+    });
+  await context.certificates.remove(record.folder);
+  await rm(schedulerFileOf(state), { force: true });
+  record.scheduler = null;
+  record.force = false;
+  const remains =
+    left.length === 0
+      ? ''
+      : `; may still run: ${left.map(job => job.handle?.nativeId ?? job.token).join(', ')}`;
+  if (record.then === 'restart') {
+    state.reset();
+    record.phase = 'creating';
+    record.life += 1;
+    record.then = 'stopped';
+    record.startedAt = null;
+    record.stoppedAt = null;
+    record.cause = null;
+    record.reasons = [];
+    record.failingGroups = {};
+    record.targets = {};
+    events.push(
+      context.books.event(state, 'restarted', 'Restarting under the same name')
+    );
+  } else {
+    record.phase = record.then;
+    record.stoppedAt = now();
+    const why = record.cause === null ? '' : `: ${record.cause}`;
+    const failed = record.then === 'failed';
+    events.push(
+      context.books.event(
+        state,
+        failed ? 'failed' : 'stopped',
+        `${failed ? 'Failed' : 'Stopped'}${why}${remains}`,
+        {
+          severity: failed ? 'error' : left.length === 0 ? 'info' : 'warning'
+        }
+      )
+    );
+    state.reset();
+  }
+  await context.books.commit(state, { jobs: left, events });
+  context.enqueue(state.id);
+}
