@@ -88,7 +88,7 @@ export async function takeOwnership<Store>(
     throw owned(sight, holder);
   }
   try {
-    const store = await openLocked(options, holder, over, lease.epoch, speed);
+    const store = await openLocked(options, holder, over, lease.epoch);
     await lease.raiseEpoch(store.epoch);
     return { lease, store };
   } catch (error) {
@@ -182,10 +182,9 @@ async function openLocked<Store>(
   options: OwnershipOptions<Store>,
   holder: LeaseHolder,
   over: LeaseSight,
-  epoch: number,
-  speed: number
+  epoch: number
 ): Promise<Store & { readonly epoch: number }> {
-  const deadline = performance.now() + LOCK_PATIENCE_MS / speed;
+  let deadline = performance.now() + LOCK_PATIENCE_MS;
   let killed = false;
   for (;;) {
     try {
@@ -204,6 +203,8 @@ async function openLocked<Store>(
       ) {
         // pid, start time and boot id are verified in there.
         killed = signalProcess(over.record, 'SIGKILL');
+        // Its descriptors close when the kernel gets to it.
+        deadline = performance.now() + LOCK_PATIENCE_MS;
       }
       if (performance.now() > deadline) {
         throw error;
