@@ -981,7 +981,7 @@ class Pool:
             "threads": self.inspect.threads(),
             "forks": self.unfit is None,
             "whyNot": self.unfit,
-            "draining": self.draining,
+            "draining": self.draining or self.terminations > 0,
         }
 
     def op_subscribe(self, client: Client, _message: dict[str, Any]) -> dict[str, Any]:
@@ -1375,7 +1375,7 @@ def take_lock(folder: Path) -> int:
 
 def remove_folder(folder: Path) -> None:
     """The few files a standby pool made."""
-    for name in ("socket", "pool.json", "pool.py", "pool.log", "journal.jsonl", "lock"):
+    for name in ("socket", "pool.json", "config.json", "pool.py", "pool.log", "journal.jsonl", "lock"):
         try:
             (folder / name).unlink(missing_ok=True)
         except OSError:
