@@ -4,7 +4,6 @@ export namespace CommandIDs {
   export const newCluster = 'muster:new-cluster';
   /** Starts at once; args `{profile?, backend?}`; resolves to the ClusterView or null. */
   export const startCluster = 'muster:start-cluster';
-  export const connectAddress = 'muster:connect-address';
   export const showPanel = 'muster:show-panel';
   export const refresh = 'muster:refresh-clusters';
   export const restartBridge = 'muster:restart-bridge';
@@ -14,6 +13,7 @@ export namespace CommandIDs {
   export const showLogs = 'muster:show-logs';
   export const scaleCluster = 'muster:scale-cluster';
   export const stopCluster = 'muster:stop-cluster';
+  export const forceStop = 'muster:force-stop-cluster';
   export const stopAll = 'muster:stop-all';
   export const restartCluster = 'muster:restart-cluster';
   export const resumeCluster = 'muster:resume-cluster';

@@ -35,9 +35,17 @@ export type Link =
   | { state: 'reconnecting'; since: number }
   | { state: 'half-missing' }
   | { state: 'version-mismatch'; panel: number; server: number }
-  | { state: 'node-missing'; message: string; hint: string | null }
+  | {
+      state: 'node-missing';
+      message: string;
+      hint: string | null;
+      /** Where was looked, and why each was not taken. */
+      tried: string[];
+    }
   | {
       state: 'failed';
+      /** Another version's bridge is in the way, or null. */
+      kind: 'older-bridge' | 'newer-bridge' | null;
       message: string;
       hint: string | null;
       log: string;

@@ -150,6 +150,7 @@ export class Connection implements IDisposable {
     } else {
       this._setLink({
         state: 'failed',
+        kind: null,
         message: error.message,
         hint: error.hint ?? null,
         log: ''

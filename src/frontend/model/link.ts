@@ -29,9 +29,17 @@ export function linkOfHalf(half: HalfView | null): Link | null {
     case 'failed': {
       const message = error?.message ?? '';
       const hint = error?.hint ?? null;
-      return isAboutNode(error?.details, message)
-        ? { state: 'node-missing', message, hint }
-        : { state: 'failed', message, hint, log };
+      const { kind, tried } = detailsOf(error?.details);
+      return kind === 'node-missing'
+        ? { state: 'node-missing', message, hint, tried }
+        : {
+            state: 'failed',
+            kind:
+              kind === 'older-bridge' || kind === 'newer-bridge' ? kind : null,
+            message,
+            hint,
+            log
+          };
     }
     default:
       return { state: 'starting', seconds: 0, log: unknownState(state) };
@@ -42,11 +50,10 @@ function unknownState(state: never): string {
   return String(state);
 }
 
-function isAboutNode(details: unknown, message: string): boolean {
-  const reason = (details as { reason?: unknown } | null | undefined)?.reason;
-  return typeof reason === 'string'
-    ? reason.startsWith('node')
-    : /\bNode(\.js)?\b.*\b(missing|not found|needed|found|too old)\b/i.test(
-        message
-      );
+function detailsOf(details: unknown): { kind: string; tried: string[] } {
+  const { kind, tried } = (details ?? {}) as { kind?: unknown; tried?: unknown };
+  return {
+    kind: typeof kind === 'string' ? kind : '',
+    tried: Array.isArray(tried) ? tried.map(String) : []
+  };
 }

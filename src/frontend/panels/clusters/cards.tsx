@@ -76,7 +76,15 @@ export function LinkCard(props: { link: Link }): JSX.Element {
           text={link.message}
           code={command}
           actions={[copy(command, trans.__('Copy')), check]}
-        />
+        >
+          {link.tried.length === 0 ? null : (
+            <ul className="jp-MusterCard-list" aria-label={trans.__('Looked at')}>
+              {link.tried.map(line => (
+                <li key={line}>{line}</li>
+              ))}
+            </ul>
+          )}
+        </Card>
       );
     }
     case 'version-mismatch':
@@ -118,6 +126,35 @@ function FailedCard(props: {
   const details = [link.message, link.hint ?? '', link.log]
     .filter(line => line !== '')
     .join('\n');
+  if (link.kind !== null) {
+    return (
+      <Card
+        icon={plugIcon}
+        role="alert"
+        title={
+          link.kind === 'older-bridge'
+            ? trans.__('An older bridge runs your clusters')
+            : trans.__('A newer bridge runs your clusters')
+        }
+        text={link.message}
+        code={link.hint ?? ''}
+        actions={
+          link.kind === 'older-bridge'
+            ? [
+                {
+                  label: trans.__('Replace'),
+                  accent: true,
+                  onClick: () => {
+                    void commands.execute(CommandIDs.restartBridge);
+                  }
+                },
+                props.check
+              ]
+            : [props.copy(link.hint ?? link.message, trans.__('Copy')), props.check]
+        }
+      />
+    );
+  }
   return (
     <Card
       icon={plugIcon}
@@ -177,12 +214,6 @@ export function EmptyCard(): JSX.Element {
         text={trans.__('Every backend was looked for, and none can be used:')}
         actions={[
           {
-            label: trans.__('Connect to an address…'),
-            onClick: () => {
-              void commands.execute(CommandIDs.connectAddress);
-            }
-          },
-          {
             label: trans.__('Check again'),
             onClick: () => {
               void commands.execute(CommandIDs.refresh);
@@ -217,15 +248,7 @@ export function EmptyCard(): JSX.Element {
       icon={clustersIcon}
       title={trans.__('No cluster yet')}
       text={trans.__('A cluster keeps running when your notebook or Jupyter stops.')}
-      actions={[
-        ...actions,
-        {
-          label: trans.__('Connect to an address…'),
-          onClick: () => {
-            void commands.execute(CommandIDs.connectAddress);
-          }
-        }
-      ]}
+      actions={actions}
     />
   );
 }

@@ -62,8 +62,6 @@ export class ClustersSection extends PanelWithToolbar {
       tooltip: trans.__('More'),
       onClick: () => {
         this._openMenu(more.node, [
-          { command: CommandIDs.connectAddress },
-          { type: 'separator' },
           { command: CommandIDs.stopAll },
           { command: CommandIDs.forgetEnded },
           { type: 'separator' },
