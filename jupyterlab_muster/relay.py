@@ -90,56 +90,62 @@ class RelayHandler(WebSocketMixin, WebSocketHandler, MusterHandler):
 
     # -- HTTP ---------------------------------------------------------------------------------
 
+    # Signed in and authorized, each of them: Jupyter looks for the decorators at load time.
+    @ws_authenticated
+    @authorized
     async def get(self, path: str) -> None:
         if self.request.headers.get("Upgrade", "").lower() == "websocket":
-            await self._upgrade(path)
+            await self._upgrade()
         else:
-            await self._relay(path)
-
-    async def head(self, path: str) -> None:
-        await self._relay(path)
-
-    async def post(self, path: str) -> None:
-        await self._relay(path)
-
-    async def put(self, path: str) -> None:
-        await self._relay(path)
-
-    async def patch(self, path: str) -> None:
-        await self._relay(path)
-
-    async def delete(self, path: str) -> None:
-        await self._relay(path)
-
-    async def _relay(self, path: str) -> None:
-        answer = self._authorized_relay(path)
-        if answer is not None:
-            await answer
+            await self._relay()
 
     @web.authenticated
     @authorized
-    async def _authorized_relay(self, path: str) -> None:
+    async def head(self, path: str) -> None:
+        await self._relay()
+
+    @web.authenticated
+    @authorized
+    async def post(self, path: str) -> None:
+        await self._relay()
+
+    @web.authenticated
+    @authorized
+    async def put(self, path: str) -> None:
+        await self._relay()
+
+    @web.authenticated
+    @authorized
+    async def patch(self, path: str) -> None:
+        await self._relay()
+
+    @web.authenticated
+    @authorized
+    async def delete(self, path: str) -> None:
+        await self._relay()
+
+    async def _relay(self) -> None:
         if len(self.request.body) > LARGEST_BODY:
             self.send_error_body(
                 MusterError("too-large", f"a request may have {LARGEST_BODY} bytes at most")
             )
             return
         try:
-            await self._pass_on(path)
+            await self._pass_on()
         except MusterError as error:
             if self._head_sent:
                 self._cut()
             else:
                 self.send_error_body(error)
 
-    async def _pass_on(self, path: str) -> None:
+    async def _pass_on(self) -> None:
         for last in (False, True):
             record = await self.muster.supervisor.bridge(WAIT_FOR_BRIDGE)
             self._refused = False
             try:
                 await self.muster.transport(record).fetch(
                     self._method(),
-                    self._target(path),
+                    self._target(),
                     self._sent_headers(),
                     self._body(),
                     self._begin if last else self._begin_or_refuse,
@@ -223,9 +229,9 @@ class RelayHandler(WebSocketMixin, WebSocketHandler, MusterHandler):
             else None
         )
 
-    def _target(self, path: str) -> str:
+    def _target(self) -> str:
         """The same path at the bridge. A token in the query is Jupyter's and stays here (§14)."""
-        del path  # decoded by tornado: the raw one is passed on, so that %2F stays %2F
+        # Not the handler's argument: that one is decoded, and %2F must stay %2F.
         raw = urlsplit(self.request.uri or "").path
         root = url_path_join(self.base_url, "muster")
         target = raw[len(root) :] if raw.startswith(root + "/") else "/"
@@ -251,13 +257,11 @@ class RelayHandler(WebSocketMixin, WebSocketHandler, MusterHandler):
 
     # -- WebSocket ----------------------------------------------------------------------------
 
-    @ws_authenticated
-    @authorized
-    async def _upgrade(self, path: str) -> None:
+    async def _upgrade(self) -> None:
         # The bridge is dialled before the browser is accepted, so that a failed dial is an HTTP
         # answer and no message is lost (jupyter-server-proxy #459).
         try:
-            self._dialled = await self._dial(path)
+            self._dialled = await self._dial()
         except MusterError as error:
             self.send_error_body(error)
             return
@@ -266,12 +270,12 @@ class RelayHandler(WebSocketMixin, WebSocketHandler, MusterHandler):
             return
         await WebSocketHandler.get(self)
 
-    async def _dial(self, path: str) -> WebSocketClientConnection:
+    async def _dial(self) -> WebSocketClientConnection:
         for last in (False, True):
             record = await self.muster.supervisor.bridge(WAIT_FOR_BRIDGE)
             try:
                 return await self.muster.transport(record).dial(
-                    self._target(path), self._sent_headers(), self._offered()
+                    self._target(), self._sent_headers(), self._offered()
                 )
             except ClientError as error:
                 if error.code != 401 or last:
@@ -330,6 +334,7 @@ class RelayHandler(WebSocketMixin, WebSocketHandler, MusterHandler):
                     break
                 await self.write_message(message, binary=isinstance(message, bytes))
         code = bridge.close_code
+        bridge.close()
         # 1005 and 1006 cannot be sent; they and silence mean that the bridge died.
         proper = code is not None and 1000 <= code < 5000 and code not in (1004, 1005, 1006, 1015)
         self.close(code if proper else CLOSE_BRIDGE_DIED, bridge.close_reason if proper else None)

@@ -86,6 +86,10 @@ class Supervisor:
             found = await asyncio.wait_for(asyncio.shield(self._task), max(wait, 0.001))
         except asyncio.TimeoutError as error:
             raise BridgeStarting(self.seconds) from error
+        except asyncio.CancelledError:
+            if self._closed:
+                raise _closing() from None
+            raise
         return found.record
 
     async def attach(self) -> BridgeRecord | None:
@@ -144,7 +148,7 @@ class Supervisor:
 
     def _begin(self, *, replace: bool) -> None:
         if self._closed:
-            raise BridgeUnavailable("The Jupyter server is shutting down.")
+            raise _closing()
         self._since = time.monotonic()
         self._task = asyncio.get_running_loop().create_task(self._start(replace))
         # Nobody may be waiting: the failure is kept in _error.
@@ -155,7 +159,7 @@ class Supervisor:
             found = await self._in_thread(functools.partial(self._find_or_start, replace))
         except StartCancelled as error:
             self._task = None
-            raise BridgeUnavailable("The Jupyter server is shutting down.") from error
+            raise _closing() from error
         except MusterError as error:
             self._fail(error)
             raise
@@ -202,6 +206,10 @@ class Supervisor:
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _closing() -> BridgeUnavailable:
+    return BridgeUnavailable("The Jupyter server is shutting down.")
 
 
 def _look_at(task: asyncio.Task[FoundBridge]) -> None:
