@@ -189,8 +189,9 @@ export class DashboardRelay {
         });
       }
       headers['location'] = relative;
+      headers['cache-control'] = 'no-store';
     }
-    response.writeHead(answer.statusCode ?? 502, headers);
+    response.writeHead(passing(answer.statusCode ?? 502), headers);
     response.flushHeaders();
     pipeline(answer, response, () => {
       // Broken half-way: the browser sees a cut answer, as it would without us.
@@ -272,6 +273,11 @@ function answerOf(
       reject(unreachable(place, 'it closed the connection'));
     });
   });
+}
+
+/** A ticket passes: no browser shall remember for ever where a redirect below it led. */
+function passing(status: number): number {
+  return status === 301 ? 302 : status === 308 ? 307 : status;
 }
 
 function redirect(response: ServerResponse, location: string): void {
