@@ -107,7 +107,7 @@ function PickerButton(props: {
         props.onOpen(event.currentTarget);
       }}
     >
-      <span className={`jp-MusterDot jp-mod-${dot}`} aria-hidden="true" />
+      <span className={`jp-MusterDot jp-type-${dot}`} aria-hidden="true" />
       <span className="jp-MusterPicker-label">{label}</span>
       <span className="jp-MusterPicker-caret" aria-hidden="true" />
     </button>

@@ -1,7 +1,9 @@
 /** What the picker says of a notebook's link: never by colour alone. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ClusterView } from '../../protocol/index.js';
-import { connectedWorkers, hasEnded } from './cluster-source.js';
+import { clusterTone } from '../elements/words.js';
+import type { Tone } from '../elements/words.js';
+import { connectedWorkers } from './cluster-source.js';
 import type { LinkState, NotebookLink } from './notebook-link.js';
 
 export type LinkWords = {
@@ -12,8 +14,8 @@ export type LinkWords = {
   dot: DotKind;
 };
 
-/** The dot's look; each is a class `jp-mod-<kind>` in style/notebook.css. */
-export type DotKind = 'ok' | 'busy' | 'warn' | 'error' | 'ended' | 'none';
+/** As in the panel; `none`: an empty ring. */
+export type DotKind = Tone | 'none';
 
 export function linkWords(
   link: Pick<NotebookLink, 'binding' | 'cluster' | 'state'>,
@@ -150,26 +152,8 @@ function connectedWords(
           workers,
           name
         ),
-    dot: cluster === null ? 'ok' : clusterDot(cluster)
+    dot: cluster === null ? 'ok' : clusterTone(cluster)
   };
-}
-
-/** The dot of a cluster itself, as in the panel. */
-export function clusterDot(cluster: ClusterView): DotKind {
-  if (hasEnded(cluster)) {
-    return cluster.phase === 'failed' ? 'error' : 'ended';
-  }
-  if (cluster.phase !== 'running') {
-    return 'busy';
-  }
-  switch (cluster.health) {
-    case 'ok':
-      return 'ok';
-    case 'degraded':
-      return 'warn';
-    case 'unreachable':
-      return 'error';
-  }
 }
 
 /** What stands right of a cluster's name in the picker's menu. */

@@ -6,9 +6,10 @@ import { h } from '@lumino/virtualdom';
 import type { VirtualElement } from '@lumino/virtualdom';
 import { Menu } from '@lumino/widgets';
 import type { ClusterView } from '../../protocol/index.js';
+import { clusterTone } from '../elements/words.js';
 import { hasEnded } from './cluster-source.js';
 import type { IClusterSource } from './cluster-source.js';
-import { clusterDetail, clusterDot } from './link-words.js';
+import { clusterDetail } from './link-words.js';
 import type { NotebookLink } from './notebook-link.js';
 
 /** The menu's own commands: items of one notebook's menu, not of the palette. */
@@ -227,7 +228,7 @@ class PickerRenderer extends Menu.Renderer {
       : h.div(
           { className: 'lm-Menu-itemIcon' },
           h.span({
-            className: `jp-MusterDot jp-mod-${clusterDot(cluster)}`
+            className: `jp-MusterDot jp-type-${clusterTone(cluster)}`
           })
         );
   }
