@@ -21,8 +21,8 @@ export const bridgeRecordSchema = z.object({
   protocol: z.int(),
   /** 64 hexadecimal characters: `Authorization: Bearer <secret>`. */
   secret: z.string().regex(/^[0-9a-f]{64}$/),
-  /** Absolute path of the socket; beside the record unless that would be too long. */
-  socket: z.string().optional()
+  /** Of the Muster that wrote it. */
+  version: z.string().optional()
 });
 
 export type BridgeRecord = z.infer<typeof bridgeRecordSchema>;
