@@ -1,8 +1,8 @@
 """B1's peer: ``distributed.LocalCluster`` in a process that has imported it already.
 
-Reads one JSON order a line, ``{"workers": 4, "certificate": {"cert": …, "key": …}}`` (null: without
-TLS); answers one line with the milliseconds from the call until the scheduler knows all workers, and
-the CPU seconds of it and its children.
+Reads one JSON order a line, ``{"workers": 4, "certificate": {"cert": …, "key": …}}`` (null:
+without TLS); answers one line with the milliseconds from the call until the scheduler knows all
+workers, and the CPU seconds of it and its children.
 """
 
 from __future__ import annotations
