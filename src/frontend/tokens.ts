@@ -131,6 +131,15 @@ export interface INotebookHooks {
   /** Insert connect code below the active cell (or at a console's prompt); tells the user itself. */
   insert(cluster: ClusterView): Promise<void>;
   /**
+   * Which scheduler the current notebook's (or console's) kernel has a Dask client of, to offer it
+   * for adoption; or a sentence why none is known. Answers within seconds, also when the kernel is
+   * busy.
+   */
+  findScheduler(): Promise<
+    | { address: string; security: ConnectionView['security'] }
+    | { address: null; reason: string }
+  >;
+  /**
    * Begin a Lumino drag of a cluster row, carrying cells and text.
    * @param origin where the pointer is, in client coordinates, and the row it left.
    */

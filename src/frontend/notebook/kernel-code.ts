@@ -11,7 +11,9 @@ export type KernelTask =
       name: string;
       connection: Pick<ConnectionView, 'address' | 'security'>;
     }
-  | { do: 'disconnect' };
+  | { do: 'disconnect' }
+  /** Which scheduler does the kernel's own client lead to? Nothing is changed. */
+  | { do: 'find' };
 
 /** What the kernel says it did. */
 export type KernelReport =
@@ -21,6 +23,12 @@ export type KernelReport =
   | { state: 'kept' }
   | { state: 'no-dask'; message: string }
   | { state: 'disconnected' }
+  | {
+      state: 'found';
+      address: string;
+      security: ConnectionView['security'];
+    }
+  | { state: 'none' }
   | { state: 'failed'; message: string };
 
 /**
@@ -38,7 +46,7 @@ export function kernelCode(task: KernelTask): string {
           security: task.connection.security,
           timeout: CONNECT_TIMEOUT
         }
-      : { do: 'disconnect' };
+      : { do: task.do };
   return (
     '__import__("builtins").exec(' +
     `${decoded(KERNEL_PROGRAM)}, ` +
@@ -69,8 +77,11 @@ export function readReport(expressions: unknown): KernelReport {
           state: 'connected',
           named: 'named' in report && report.named === true
         };
+      case 'found':
+        return foundReport(report);
       case 'kept':
       case 'disconnected':
+      case 'none':
         return { state: report.state };
       case 'no-dask':
       case 'failed':
@@ -78,6 +89,21 @@ export function readReport(expressions: unknown): KernelReport {
     }
   }
   return { state: 'failed', message: 'The kernel gave an unknown answer.' };
+}
+
+function foundReport(report: object): KernelReport {
+  const { address, security } = report as Record<string, unknown>;
+  if (typeof address !== 'string') {
+    return { state: 'none' };
+  }
+  return {
+    state: 'found',
+    address,
+    security:
+      typeof security === 'object'
+        ? (security as ConnectionView['security'])
+        : null
+  };
 }
 
 /** The report is hexadecimal, so that its Python representation is itself between quotes. */

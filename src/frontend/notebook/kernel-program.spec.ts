@@ -176,6 +176,20 @@ describe('the quiet connect code', () => {
     );
   });
 
+  it('finds the scheduler of the client a kernel has, and says so where it has none (W13)', async () => {
+    expect(await quietly({ do: 'find' })).toEqual({ state: 'none' });
+    await cell(
+      `from distributed import Client\nown = Client("${addresses[1]}")`
+    );
+    expect(await quietly({ do: 'find' })).toEqual({
+      state: 'found',
+      address: addresses[1],
+      security: null
+    });
+    await cell('own.close()');
+    expect(await quietly({ do: 'find' })).toEqual({ state: 'none' });
+  });
+
   it('says that there is no Dask in the kernel', async () => {
     await cell(
       'import sys\nkept = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "distributed"}\nsys.modules["distributed"] = None'

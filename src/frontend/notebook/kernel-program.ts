@@ -67,8 +67,33 @@ def disconnect():
     return {'state': 'disconnected'}
 
 
+def find():
+    distributed = sys.modules.get('distributed')
+    if distributed is None:
+        return {'state': 'none'}
+    try:
+        client = distributed.default_client()
+    except ValueError:
+        client = user.get('client')
+    if not isinstance(client, distributed.Client) or client.status != 'running':
+        return {'state': 'none'}
+    security = client.security
+    files = {
+        'caFile': security.tls_ca_file,
+        'certFile': security.tls_client_cert,
+        'keyFile': security.tls_client_key,
+    }
+    # A Security object may also hold the texts themselves; those stay in the kernel.
+    named = all(isinstance(file, str) and os.path.isfile(file) for file in files.values())
+    return {
+        'state': 'found',
+        'address': client.scheduler.address,
+        'security': files if named else None,
+    }
+
+
 try:
-    report = connect() if args['do'] == 'connect' else disconnect()
+    report = {'connect': connect, 'disconnect': disconnect, 'find': find}[args['do']]()
 except BaseException as error:
     words = str(error) or type(error).__name__
     report = {'state': 'failed', 'message': words[:1000]}

@@ -1,5 +1,12 @@
 /** The panel's "insert" button, from the click to the place the code goes to. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  afterEach,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  jest
+} from '@jest/globals';
 import { Notification } from '@jupyterlab/apputils';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { NotebookModel } from '@jupyterlab/notebook';
@@ -8,7 +15,13 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
 import type { Widget } from '@lumino/widgets';
 import { NotebookHooks } from './notebook-hooks';
-import { cluster, FakeKernel, FakeSession, FakeSource } from './fixtures/fakes';
+import {
+  cluster,
+  FakeKernel,
+  FakeSession,
+  FakeSource,
+  settle
+} from './fixtures/fakes';
 
 let source: FakeSource;
 let session: FakeSession;
@@ -85,6 +98,29 @@ describe('inserting from the panel', () => {
     source.answer = () => Promise.reject(new Error('it is still starting'));
     await hooks.insert(cluster({}));
     expect(messages()[0]).toContain('it is still starting');
+  });
+
+  it('finds the scheduler of the notebook’s own client (W13)', async () => {
+    const found = hooks.findScheduler();
+    await settle();
+    session.kernel?.live
+      .at(-1)
+      ?.answer({ state: 'found', address: 'tcp://h:1', security: null });
+    expect(await found).toEqual({ address: 'tcp://h:1', security: null });
+  });
+
+  it('does not wait for ever for a kernel that is busy (W13)', async () => {
+    jest.useFakeTimers();
+    try {
+      const found = hooks.findScheduler();
+      await jest.advanceTimersByTimeAsync(6_000);
+      expect(await found).toEqual({
+        address: null,
+        reason: 'The kernel is busy and did not answer.'
+      });
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('tells the panel which kernel is in use, and when that changes', () => {

@@ -19,6 +19,8 @@ import {
   insertInNotebook
 } from './insert-code.js';
 import type { InsertOutcome } from './insert-code.js';
+import { runInKernel } from './kernel-task.js';
+import { speaksPython } from './notebook-link.js';
 import { insertTarget, languageAt, sessionOf } from './insert-target.js';
 import type { InsertPlaces, InsertTarget } from './insert-target.js';
 
@@ -76,6 +78,39 @@ export class NotebookHooks implements INotebookHooks, IDisposable {
           : trans.__('There is no place for the code yet.'),
         connection
       );
+    }
+  }
+
+  async findScheduler(): Promise<FoundScheduler> {
+    const { trans } = this._options;
+    const none = (reason: string): FoundScheduler => ({
+      address: null,
+      reason
+    });
+    const kernel = this._session?.session?.kernel ?? null;
+    if (kernel === null) {
+      return none(
+        trans.__('No notebook or console with a running kernel is open.')
+      );
+    }
+    const language = (await kernel.spec)?.language ?? 'python';
+    if (!speaksPython(language.toLowerCase())) {
+      return none(trans.__('The kernel speaks %1, not Python.', language));
+    }
+    // The reply is awaited, not an output: code that prints nothing must not be waited for (W13).
+    const report = await within(
+      FIND_LIMIT,
+      runInKernel(kernel, { do: 'find' })
+    );
+    switch (report?.state) {
+      case 'found':
+        return { address: report.address, security: report.security };
+      case 'none':
+        return none(trans.__('There is no Dask client in this kernel.'));
+      case 'failed':
+        return none(report.message);
+      default:
+        return none(trans.__('The kernel is busy and did not answer.'));
     }
   }
 
@@ -193,6 +228,25 @@ export namespace NotebookHooks {
     currentChanged: ISignal<unknown, unknown> | null;
     trans: TranslationBundle;
   }
+}
+
+type FoundScheduler = Awaited<ReturnType<INotebookHooks['findScheduler']>>;
+
+/** Milliseconds a person waits for a kernel that may be busy for hours. */
+const FIND_LIMIT = 5_000;
+
+function within<T>(
+  milliseconds: number,
+  promise: Promise<T>
+): Promise<T | null> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      resolve(null);
+    }, milliseconds);
+    promise.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+    });
+  });
 }
 
 function put(target: InsertTarget, code: string): InsertOutcome {

@@ -35,13 +35,12 @@ export type LinkState =
   | { kind: 'connecting' }
   /** Not connected, and not to be connected without being asked. */
   | { kind: 'paused' }
-  | Exclude<KernelStanding, { kind: 'disconnected' }>;
-
-type KernelStanding = KernelReport extends infer Report
-  ? Report extends { state: infer State }
-    ? { kind: State } & Omit<Report, 'state'>
-    : never
-  : never;
+  /** `named`: as the variable `client`. */
+  | { kind: 'connected'; named: boolean }
+  /** The user's own live client was left alone. */
+  | { kind: 'kept' }
+  | { kind: 'no-dask'; message: string }
+  | { kind: 'failed'; message: string };
 
 /** What was last tried: for this life of the kernel, at this address. */
 type Attempt = {
@@ -258,11 +257,8 @@ export class NotebookLink implements IDisposable {
         name: cluster.name,
         connection: view
       });
-      if (report === null || report.state === 'disconnected') {
-        outcome = { kind: 'paused' };
-      } else {
-        const { state, ...rest } = report;
-        outcome = { kind: state, ...rest } as LinkState;
+      outcome = report === null ? { kind: 'paused' } : standingOf(report);
+      if (report !== null) {
         this._kernel.settled(attempt.incarnation);
       }
     } catch (error) {
@@ -346,7 +342,24 @@ type KnownConnection = {
   promise: Promise<ConnectionView>;
 };
 
-function speaksPython(language: string): boolean {
+function standingOf(report: KernelReport): LinkState {
+  switch (report.state) {
+    case 'connected':
+      return { kind: 'connected', named: report.named };
+    case 'kept':
+      return { kind: 'kept' };
+    case 'no-dask':
+    case 'failed':
+      return { kind: report.state, message: report.message };
+    case 'disconnected':
+    case 'found':
+    case 'none':
+      return { kind: 'paused' };
+  }
+}
+
+/** @param language as from `Incarnation`, in lower case. */
+export function speaksPython(language: string): boolean {
   return language === 'python' || language === 'ipython';
 }
 
