@@ -25,9 +25,13 @@ export const READ_ONCE_DEFAULTS: Readonly<Record<string, string>> = {
 const READ_ONCE =
   /^(OMP_|MKL_|OPENBLAS_|GOTO_|BLIS_|VECLIB_|NUMEXPR_|NUMBA_|KMP_|GOMP_|NPY_|MALLOC_|GLIBC_|JE_|MIMALLOC_|ARROW_|PYTHON|LD_|DYLD_|LC_|LANG$|LANGUAGE$|TZ$|HOME$|DASK_)/;
 
-/** Dask reads these when a process starts, not when it is imported; a cluster has its own values. */
+/**
+ * Dask reads these when a scheduler or worker begins, not when it is imported; a cluster has its own
+ * values, and its scheduler others than its workers. All other configuration counts as read once:
+ * some of it is frozen in constants at import (comm sizes, log-pdb, data sizes, dashboard).
+ */
 const READ_LATE =
-  /^DASK_(DISTRIBUTED__COMM__(TLS__|REQUIRE_ENCRYPTION)|SCHEDULER_ADDRESS|TEMPORARY_DIRECTORY)/;
+  /^DASK_(SCHEDULER_ADDRESS$|TEMPORARY_DIRECTORY$|DISTRIBUTED__(COMM__(TLS__|REQUIRE_ENCRYPTION$)|SCHEDULER__(?!DEFAULT_DATA_SIZE$|HTTP__)))/;
 
 /** The environment of a process: ours, then the launch's; a hash seed of 0 counts as unset, as in Dask. */
 export function launchEnvironment(
