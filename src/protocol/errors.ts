@@ -98,6 +98,38 @@ export function formatPath(path: readonly PropertyKey[]): string {
   return text;
 }
 
+const KINDS: Record<string, string> = {
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+  string: 'text',
+  number: 'a number',
+  boolean: 'true or false'
+};
+
+/** zod's own words in ours; messages the schemas give themselves stay as they are. */
+function wordsOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.message.startsWith('Invalid input')
+        ? `must be ${KINDS[issue.expected] ?? issue.expected}`
+        : issue.message;
+    case 'too_big':
+      return issue.message.startsWith('Too big')
+        ? `must be ${String(issue.maximum)} ${issue.origin === 'string' ? 'characters' : issue.origin === 'array' ? 'entries' : ''} or less`.replace(
+            /  +/,
+            ' '
+          )
+        : issue.message;
+    case 'invalid_key':
+      return issue.issues[0]?.code === 'too_big'
+        ? 'the name of this field is too long'
+        : (issue.issues[0]?.message ?? issue.message);
+    default:
+      return issue.message;
+  }
+}
+
 /**
  * The first problem zod found, as `spec-invalid` naming the field; all problems are in
  * `details.problems` as `{path, message}`.
@@ -118,7 +150,7 @@ export function specInvalid(error: z.ZodError): MusterError {
     return [
       {
         path: formatPath(issue.path),
-        message: issue.message,
+        message: wordsOf(issue),
         hint: params?.hint
       }
     ];

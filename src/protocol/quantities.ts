@@ -188,7 +188,9 @@ export function bytesSchema(bounds: { minimum: number; maximum: number }) {
       error: issue => `${shown(issue.input)} is not a size`
     })
     .transform((value, context) => {
-      const bytes = parseBytes(value);
+      // Dask reads '' as 1 byte; in a request it is an emptied field, not a size.
+      const empty = typeof value === 'string' && value.trim() === '';
+      const bytes = empty ? null : parseBytes(value);
       if (bytes === null) {
         context.addIssue({
           code: 'custom',

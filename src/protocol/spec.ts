@@ -29,7 +29,7 @@ const line = (maximum: number) =>
     .string({ error: 'must be text' })
     .max(maximum, { error: `must be ${maximum} characters or less` })
     // eslint-disable-next-line no-control-regex -- exactly these are what it keeps out
-    .regex(/^[^\u0000-\u0008\u000a-\u001f\u007f\u2028\u2029]*$/, {
+    .regex(/^[^\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028\u2029]*$/, {
       error: 'must not contain control characters or line breaks'
     });
 

@@ -27,7 +27,7 @@ const CONNECTION_LIMIT = 64;
 const HARD_CONNECTION_LIMIT = 256;
 const REQUESTS_PER_SECOND = 100;
 const REQUEST_BURST = 500;
-/** Milliseconds between looks at the socket file. */
+/** Default of `socketLook`; a vanished file must be noticed within 30 s. */
 const SOCKET_LOOK = 10_000;
 
 export type ApiServerOptions = {
@@ -40,6 +40,8 @@ export type ApiServerOptions = {
   logger: FastifyBaseLogger | null;
   /** Names a Host header may carry; default: those of the socket. */
   hosts?: ReadonlySet<string>;
+  /** Milliseconds between looks at the socket file. */
+  socketLook?: number;
 };
 
 export type ListenTarget =
@@ -67,7 +69,14 @@ export class ApiServer {
       service: options.service,
       bridge: options.identity.bridge
     });
-    return new ApiServer(app, hub, relay, policy, rate);
+    return new ApiServer(
+      app,
+      hub,
+      relay,
+      policy,
+      rate,
+      options.socketLook ?? SOCKET_LOOK
+    );
   }
 
   private constructor(
@@ -76,12 +85,18 @@ export class ApiServer {
     private readonly hub: EventHub,
     private readonly relay: DashboardRelay,
     private readonly policy: GatePolicy,
-    private readonly rate: RateLimit
+    private readonly rate: RateLimit,
+    private readonly socketLook: number
   ) {}
 
   /** Event streams and dashboard panes that are open: somebody is looking. */
   get clients(): number {
     return this.hub.size + this.relay.size;
+  }
+
+  /** Open connections of any kind: a call counts as a client while it lasts. */
+  get connections(): number {
+    return this.sockets.size;
   }
 
   /**
@@ -227,7 +242,7 @@ export class ApiServer {
     const mine = await socketIdentity(path);
     const timer = setInterval(() => {
       void this.look(server, path, mine, timer, onGone);
-    }, SOCKET_LOOK);
+    }, this.socketLook);
     timer.unref();
     this.looks.add(timer);
   }
