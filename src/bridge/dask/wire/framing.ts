@@ -61,7 +61,9 @@ export class FrameReader {
     }
     if (chunk.byteLength > 0) {
       this._chunks.push(
-        Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+        Buffer.isBuffer(chunk)
+          ? chunk
+          : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
       );
       this._available += chunk.byteLength;
     }
