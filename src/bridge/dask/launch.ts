@@ -3,6 +3,8 @@
  * handed over as file paths in the environment alone, never on a command line (H15).
  */
 
+import { isLoopback } from './wire/address.js';
+
 /** Absolute paths of PEM files on the host where the process runs. */
 export type TlsFiles = { caFile: string; certFile: string; keyFile: string };
 
@@ -63,7 +65,7 @@ export const ALLOWED_FAILURES = 10;
 
 /** @throws RangeError for plain tcp beyond loopback. */
 export function schedulerLaunch(options: SchedulerLaunchOptions): Launch {
-  if (options.tls === null && !/^(127\.|::1$|localhost$)/.test(options.host)) {
+  if (options.tls === null && !isLoopback(options.host)) {
     throw new RangeError(
       `A scheduler without encryption may listen on loopback only, not on ${options.host}`
     );

@@ -7,8 +7,8 @@ const optionalNumber = z.number().nullish().catch(null);
 
 const workerSchema = z
   .object({
-    id: z.unknown(),
-    name: z.unknown(),
+    id: z.unknown().optional(),
+    name: z.unknown().optional(),
     host: z.string().nullish().catch(null),
     status: z.string().catch('unknown'),
     nthreads: z.number().catch(0),

@@ -150,9 +150,9 @@ export async function readClusterCertificates(
     const authority = new X509Certificate(await readPrivate(caFile));
     return {
       caFile,
-      scheduler: filesOf(folder, 'scheduler'),
-      worker: filesOf(folder, 'worker'),
-      client: filesOf(folder, 'client'),
+      scheduler: certificateFiles(folder, 'scheduler'),
+      worker: certificateFiles(folder, 'worker'),
+      client: certificateFiles(folder, 'client'),
       fingerprint: authority.fingerprint256,
       notAfter: new Date(authority.validTo)
     };
@@ -173,7 +173,7 @@ export async function loadLinkSecurity(
   folder: string,
   clusterId: string
 ): Promise<LinkSecurity> {
-  const { caFile, certFile, keyFile } = filesOf(folder, 'client');
+  const { caFile, certFile, keyFile } = certificateFiles(folder, 'client');
   verifyPrivateFolder(dirname(caFile));
   const [ca, cert, key] = await Promise.all(
     [caFile, certFile, keyFile].map(readPrivate)
@@ -204,7 +204,8 @@ export async function removeKeys(folder: string): Promise<void> {
   );
 }
 
-function filesOf(folder: string, role: CertificateRole): TlsFiles {
+/** Where the files of a role are, or will be; nothing is read. */
+export function certificateFiles(folder: string, role: CertificateRole): TlsFiles {
   const tls = join(folder, TLS_FOLDER);
   return {
     caFile: join(tls, 'ca.pem'),
