@@ -11,6 +11,7 @@ import {
   fsyncSync,
   openSync,
   readdirSync,
+  readFileSync,
   renameSync,
   unlinkSync
 } from 'node:fs';
@@ -19,7 +20,8 @@ import { DatabaseSync } from 'node:sqlite';
 import {
   createPrivateFile,
   ensurePrivateFolder,
-  syncFolder
+  syncFolder,
+  writePrivateFile
 } from '../security/private-files.js';
 
 /** `migration`: taken before a schema change; `regular`: taken from time to time. */
@@ -117,6 +119,35 @@ export function setAside(file: string, now: Date): string {
   return aside;
 }
 
+/**
+ * Why the database is being replaced, written down before it is: a bridge killed between the
+ * replacement and its first transaction must not leave it unsaid.
+ */
+export function noteReplacement(file: string, note: string): void {
+  writePrivateFile(replacementNote(file), note);
+}
+
+/** The note of a replacement whose first transaction has not been committed; null: none. */
+export function readReplacement(file: string): string | null {
+  try {
+    return readFileSync(replacementNote(file), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return null;
+    }
+    throw error;
+  }
+}
+
+/** The note is in the database now. */
+export function forgetReplacement(file: string): void {
+  removeIfThere(replacementNote(file));
+}
+
+function replacementNote(file: string): string {
+  return `${file}-replaced`;
+}
+
 /** Was a database once set aside here? */
 export function wasSetAside(file: string): boolean {
   const prefix = `${basename(file)}.damaged-`;
@@ -125,13 +156,15 @@ export function wasSetAside(file: string): boolean {
 
 /**
  * Puts the newest whole backup of a schema we know in the place of a missing database.
- * @returns the backup taken, or null where there is none that can be read.
+ * @param before called with the backup, or null where there is none that can be read, before
+ *   anything is put there.
  */
 export function placeNewestBackup(options: {
   file: string;
   folder: string;
   schema: number;
-}): Backup | null {
+  before: (backup: Backup | null) => void;
+}): void {
   const { file, folder, schema } = options;
   for (const backup of listBackups(folder)) {
     const candidate = `${file}.restoring`;
@@ -140,13 +173,15 @@ export function placeNewestBackup(options: {
     copyFileSync(backup.path, candidate, constants.COPYFILE_EXCL);
     syncFile(candidate);
     if (isWhole(candidate, schema)) {
+      options.before(backup);
       renameSync(candidate, file);
       syncFolder(dirname(file));
-      return backup;
+      return;
     }
     removeIfThere(candidate);
   }
-  return null;
+  options.before(null);
+  createPrivateFile(file, '');
 }
 
 export function hasCompanion(file: string): boolean {

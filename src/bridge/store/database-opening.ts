@@ -15,7 +15,9 @@ import {
   type Backup,
   hasCompanion,
   listBackups,
+  noteReplacement,
   placeNewestBackup,
+  readReplacement,
   setAside,
   wasSetAside
 } from './backups.js';
@@ -88,7 +90,11 @@ function openBehindGate(options: OpeningOptions): OpenedDatabase {
   }
   verifyPrivateFile(file);
   try {
-    return { database: lockAndCheck(options), restored: null };
+    return {
+      database: lockAndCheck(options),
+      // A replacement that was killed before its first transaction.
+      restored: readReplacement(file)
+    };
   } catch (error) {
     if (!isDamage(error)) {
       throw error;
@@ -105,22 +111,25 @@ function replace(options: OpeningOptions, why: string): OpenedDatabase {
   const { file, backupsFolder, schema, now } = options;
   const aside =
     sizeOf(file) !== null || hasCompanion(file) ? setAside(file, now) : null;
-  const backup = placeNewestBackup({ file, folder: backupsFolder, schema });
-  if (backup === null) {
-    createPrivateFile(file, '');
-  }
-  return {
-    database: lockAndCheck(options),
-    restored: [
-      why,
-      aside === null ? null : `it was set aside as ${aside}`,
-      backup === null
-        ? 'no usable backup was found, so the records begin anew'
-        : `the backup of ${readable(backup)} was loaded`
-    ]
-      .filter(part => part !== null)
-      .join('; ')
-  };
+  let restored = why;
+  placeNewestBackup({
+    file,
+    folder: backupsFolder,
+    schema,
+    before: backup => {
+      restored = [
+        why,
+        aside === null ? null : `it was set aside as ${aside}`,
+        backup === null
+          ? 'no usable backup was found, so the records begin anew'
+          : `the backup of ${readable(backup)} was loaded`
+      ]
+        .filter(part => part !== null)
+        .join('; ');
+      noteReplacement(file, restored);
+    }
+  });
+  return { database: lockAndCheck(options), restored };
 }
 
 /** @returns the database, locked, whole, with all pragmas as they must be. */

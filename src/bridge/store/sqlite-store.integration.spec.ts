@@ -18,8 +18,10 @@ import {
   closeSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
-  rmSync
+  rmSync,
+  writeFileSync
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -152,6 +154,49 @@ describe('a bridge killed at any moment', () => {
   });
 });
 
+describe('a bridge killed while it replaces a damaged database', () => {
+  test('never leaves records silently empty', async () => {
+    for (let round = 0; round < 25; round++) {
+      const place = mkdtempSync(join(folder, 'round-'));
+      const damaged = join(place, 'muster.db');
+      const backups = join(place, 'backups');
+      const options = { file: damaged, backupsFolder: backups, version: '0' };
+      const before = StoreEngine.open(options);
+      before.commit([[{ type: 'put-cluster', cluster: sampleCluster(1) }]]);
+      before.backup();
+      before.close();
+      writeFileSync(damaged, Buffer.alloc(20_000, 0x5a));
+      const child = spawn(
+        process.execPath,
+        [bundle, 'try-to-open', damaged, backups],
+        { stdio: ['ignore', 'pipe', 'ignore'] }
+      );
+      children.push(child);
+      const ended = once(child, 'close');
+      // Killed at some moment after the first file was moved: what comes before is no crash point.
+      const begun = Date.now();
+      while (
+        !readdirSync(place).some(name => name.includes('.damaged-')) &&
+        Date.now() - begun < 10_000
+      ) {
+        await new Promise(resolve => setImmediate(resolve));
+      }
+      await new Promise(resolve => setTimeout(resolve, Math.random() * 12));
+      child.kill('SIGKILL');
+      await ended;
+      const after = StoreEngine.open(options);
+      const loaded = after.load();
+      after.close();
+      expect(loaded.clusters).toEqual([sampleCluster(1)]);
+      // Said by the killed one and kept, or said now: never forgotten.
+      expect(loaded.restored).not.toBeNull();
+      expect(
+        readdirSync(place).filter(name => name.includes('.damaged-'))
+      ).not.toEqual([]);
+    }
+  });
+});
+
 describe('the lock', () => {
   test('of a live bridge turns a second one away, and is free when it was killed', async () => {
     const child = spawn(
@@ -233,7 +278,7 @@ describe('the lock', () => {
 /** The first word of a writer that keeps running; a failed one says its error. */
 async function killable(args: string[]): Promise<string> {
   const child = spawn(process.execPath, [bundle, ...args], {
-    stdio: ['ignore', 'pipe', 'ignore']
+    stdio: ['ignore', 'pipe', 'inherit']
   });
   children.push(child);
   return new Promise(resolve => {

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { ClusterEvent, ClusterId } from '../../protocol/index.js';
 import { MusterError } from '../../protocol/index.js';
-import { type BackupKind, takeBackup } from './backups.js';
+import { type BackupKind, forgetReplacement, takeBackup } from './backups.js';
 import { openDatabase } from './database-opening.js';
 import { OperationWriter } from './operation-writer.js';
 import type { ClusterRecord, JobRecord } from './records.js';
@@ -74,6 +74,7 @@ export class StoreEngine {
     this.#options = options;
     this.epoch = Math.max(readEpoch(database) + 1, options.minimumEpoch ?? 1);
     this.#restored = this.#begin(restored);
+    forgetReplacement(options.file);
     this.#writer = new OperationWriter(database);
   }
 
