@@ -99,11 +99,6 @@ export class ApiServer {
     return this.sockets.size;
   }
 
-  /** Open connections of any kind: a request that lasts is somebody too. */
-  get connections(): number {
-    return this.sockets.size;
-  }
-
   /**
    * Listens. A socket file that disappears (logout cleans runtime folders) is made again.
    * @param onGone called when the file had vanished and was made again: the folder's other files
