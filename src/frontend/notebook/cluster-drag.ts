@@ -50,6 +50,7 @@ export async function dragCluster(
   } finally {
     released.abort();
   }
+  // eslint-disable-next-line jupyter/require-disposable-ownership -- disposed when it has ended, below
   const drag = new Drag({
     mimeData: clusterMimeData(code),
     dragImage: dragImage(options.row),
