@@ -170,7 +170,9 @@ export class PickerMenu implements IDisposable {
     this._commands.addCommand(DISCONNECT, {
       label: trans.__('Disconnect'),
       isEnabled: isBound,
-      execute: () => { link.unbind(); },
+      execute: () => {
+        link.unbind();
+      },
       describedBy: { args }
     });
     this._commands.addCommand(RECONNECT, {
@@ -178,7 +180,9 @@ export class PickerMenu implements IDisposable {
       isEnabled: isBound,
       isToggled: () => link.binding?.reconnect ?? false,
       isToggleable: true,
-      execute: () => { link.setReconnect(!(link.binding?.reconnect ?? false)); },
+      execute: () => {
+        link.setReconnect(!(link.binding?.reconnect ?? false));
+      },
       describedBy: { args }
     });
   }
