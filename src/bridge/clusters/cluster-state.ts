@@ -8,6 +8,7 @@ import type {
   HealthCode,
   HealthReason,
   JobId,
+  JobOutcome,
   LoadView,
   WorkerId,
   WorkerStatus
@@ -61,6 +62,8 @@ export class ClusterState {
   readonly pinned = new Map<JobId, number>();
   /** Milliseconds of the last release asked for. */
   readonly releasedAt = new Map<JobId, number>();
+  /** Jobs ended for their own fault: what their end is called, whatever exit code our ending makes. */
+  readonly givenUp = new Map<JobId, { outcome: JobOutcome; message: string }>();
   /** Jobs missing in complete listings: how often in a row, since when (milliseconds). */
   readonly missing = new Map<JobId, { looks: number; since: number }>();
   /** Milliseconds; jobs that ended before do not count for the breaker. */
@@ -126,7 +129,7 @@ export class ClusterState {
   }
 
   planJobs(): PlanJob[] {
-    return this.current.map(job => ({
+    return this.current.map((job): PlanJob => ({
       id: job.id,
       group: job.group,
       phase: job.phase,
@@ -136,8 +139,21 @@ export class ClusterState {
       workers: this.planWorkers(job),
       draining: this.draining.has(job.id),
       endedByUs: job.endedByUs,
+      goneSince: this._goneSince(job),
       releasedAt: this.releasedAt.get(job.id) ?? null
     }));
+  }
+
+  private _goneSince(job: JobRecord): number | null {
+    const workers = this.planWorkers(job);
+    if (workers.length === 0 || workers.some(one => one.state !== 'gone')) {
+      return null;
+    }
+    return Math.max(
+      ...workers.map(one =>
+        Date.parse(this.workers.get(one.id)?.since ?? job.createdAt)
+      )
+    );
   }
 
   planWorkers(job: JobRecord): PlanWorker[] {
@@ -170,6 +186,7 @@ export class ClusterState {
     this.pinned.clear();
     this.releasedAt.clear();
     this.missing.clear();
+    this.givenUp.clear();
     this.resumedAt.clear();
     this.adaptive = [];
     this.load = null;

@@ -1,8 +1,10 @@
 /** Carries the actions of a plan out, each recorded before it is done. */
 import { rm } from 'node:fs/promises';
+import type { JobId } from '../../protocol/index.js';
 import type { ClusterState } from './cluster-state.js';
 import type { Context } from './context.js';
 import { backendOf, beginStop, jobsById, liveJobs, now } from './context.js';
+import { afterEnds } from './job-ends.js';
 import type { LinkKeeper } from './link-keeper.js';
 import { withDeadline } from './observer.js';
 import type { PlanAction } from './reconcile.js';
@@ -53,7 +55,7 @@ async function carryOutOne(
     case 'release':
       return release(context, state, jobsById(state, action.jobs));
     case 'give-up':
-      return giveUp(context, state, action.jobs);
+      return giveUp(context, state, action.jobs, action.reason);
     case 'fail':
       return beginStop(context, state, {
         then: 'failed',
@@ -73,36 +75,61 @@ async function carryOutOne(
   }
 }
 
-/** Running for long, never connected: said, ended, counted by the breaker. */
+const FAULTS = {
+  'never-connected': {
+    outcome: 'never-connected',
+    message:
+      'it ran, but did not connect in time; likely an import error, a wrong interface or a blocked port'
+  },
+  'workers-lost': {
+    outcome: 'lost',
+    message: 'the scheduler lost it, and its process had to be ended'
+  }
+} as const;
+
+/** Running, but of no use: said, ended, counted by the breaker as its own fault. */
 async function giveUp(
   context: Context,
   state: ClusterState,
-  ids: readonly string[]
+  ids: readonly JobId[],
+  reason: keyof typeof FAULTS
 ): Promise<void> {
-  const jobs = liveJobs(state).filter(job => ids.includes(job.id));
-  const message =
-    'it ran, but did not connect in time; likely an import error, a wrong interface or a blocked port';
-  const events = jobs.flatMap(
+  const jobs = jobsById(state, ids).filter(job => job.phase !== 'ended');
+  for (const job of jobs) {
+    state.givenUp.set(job.id, FAULTS[reason]);
+  }
+  const held = jobs.filter(job => job.handle !== null);
+  await context.mayAct();
+  const results = await backendOf(context, state).release(
+    held.flatMap(job => (job.handle === null ? [] : [job.handle])),
+    { graceSeconds: 2 }
+  );
+  const gone = held.filter((job, index) => {
+    const type = results[index]?.type;
+    return (
+      job.phase !== 'ended' && (type === 'gone' || type === 'already-gone')
+    );
+  });
+  const events = gone.flatMap(
     job =>
       settle(
         state,
         job,
         {
-          outcome: 'never-connected',
+          outcome: null,
           exit: null,
-          message,
+          message: null,
           logTail: null,
           endedAt: now()
         },
         context.books
       ) ?? []
   );
-  const handles = jobs.flatMap(job =>
-    job.handle === null ? [] : [job.handle]
-  );
-  await context.mayAct();
-  await backendOf(context, state).release(handles, { graceSeconds: 2 });
-  await context.books.commit(state, { jobs, events });
+  await context.books.commit(state, { jobs: gone, events });
+  await afterEnds(context, state, gone);
+  if (gone.length < jobs.length) {
+    context.enqueue(state.id, 1_000);
+  }
 }
 
 async function terminate(context: Context, state: ClusterState): Promise<void> {

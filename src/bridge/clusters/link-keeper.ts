@@ -35,8 +35,6 @@ export type LinkKeeperOptions = {
 const TARGET_DURATION_SECONDS = 5;
 const SAMPLE_MS = 2_000;
 const UNWATCHED_SAMPLE_MS = 60_000;
-/** A worker that left unexpectedly is announced after this, unless the backend explained it before. */
-const EXPLANATION_MS = 1_500;
 const REOPEN_MS = [200, 500, 1_000, 2_000, 5_000, 10_000, 30_000] as const;
 
 export class LinkKeeper {
@@ -71,8 +69,7 @@ export class LinkKeeper {
       this._sampleTimer,
       this._adaptiveTimer,
       this._idleTimer,
-      this._openTimer,
-      ...this._losses
+      this._openTimer
     ]) {
       if (timer !== null) {
         clearTimeout(timer);
@@ -186,7 +183,7 @@ export class LinkKeeper {
     const seen = new Set(identity.workers.map(worker => worker.address));
     for (const [address] of [...state.addresses]) {
       if (!seen.has(address)) {
-        this._gone(address, false);
+        this._gone(address);
       }
     }
     const arrived: { job: JobRecord; events: ClusterEvent[] }[] = [];
@@ -265,7 +262,7 @@ export class LinkKeeper {
         this._resync();
         break;
       case 'worker-removed':
-        this._gone(event.address, event.expected);
+        this._gone(event.address);
         books.changed(state);
         this._options.enqueue();
         break;
@@ -329,8 +326,8 @@ export class LinkKeeper {
       });
   }
 
-  private _gone(address: string, expected: boolean): void {
-    const { state, books } = this._options;
+  private _gone(address: string): void {
+    const { state } = this._options;
     const id = state.addresses.get(address);
     if (id === undefined) {
       return;
@@ -342,45 +339,6 @@ export class LinkKeeper {
     }
     live.status = 'lost';
     live.since = new Date().toISOString();
-    const ours = state.workerOf(id);
-    if (
-      ours === null ||
-      expected ||
-      ours.job.endedByUs ||
-      state.draining.has(ours.job.id)
-    ) {
-      return;
-    }
-    // The backend usually says why within milliseconds; the loss is told either way.
-    const timer = setTimeout(() => {
-      this._losses.delete(timer);
-      if (
-        ours.job.phase === 'ended' ||
-        state.workers.get(id)?.status !== 'lost'
-      ) {
-        return;
-      }
-      const event = books.event(
-        state,
-        'worker-died',
-        'The scheduler lost a worker; its process has not ended yet',
-        {
-          severity: 'error',
-          job: ours.job.id,
-          worker: id,
-          data: {
-            reason: 'vanished',
-            exit: null,
-            expected: false,
-            retryable: true,
-            logTail: ''
-          }
-        }
-      );
-      books.commit(state, { events: [event] }).catch(this._options.onError);
-      this._options.enqueue();
-    }, EXPLANATION_MS);
-    this._losses.add(timer);
   }
 
   private _scheduleSample(delayMs: number): void {
@@ -609,7 +567,6 @@ export class LinkKeeper {
   private _sampleTimer: NodeJS.Timeout | null = null;
   private _adaptiveTimer: NodeJS.Timeout | null = null;
   private _idleTimer: NodeJS.Timeout | null = null;
-  private readonly _losses = new Set<NodeJS.Timeout>();
 }
 
 function statusOf(status: string): WorkerStatus {

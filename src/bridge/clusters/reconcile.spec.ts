@@ -37,6 +37,8 @@ function job(
           })),
     draining: false,
     endedByUs: false,
+    goneSince:
+      options.state === 'gone' && options.group !== null ? NOW - 10_000 : null,
     releasedAt: null,
     ...options
   };
@@ -163,9 +165,20 @@ describe('a cluster that shall run', () => {
     const lost = job({ state: 'gone' });
     const actions = plan(input({ jobs: [scheduler, job(), lost] })).actions;
     expect(actions).toEqual([
-      { type: 'release', jobs: [lost.id] },
+      { type: 'give-up', jobs: [lost.id], reason: 'workers-lost' },
       { type: 'request', group: 'default', jobs: 1 }
     ]);
+  });
+
+  it('replaces a lost worker at once, but lets the backend say first why it went', () => {
+    const lost = job({ state: 'gone', goneSince: NOW - 500 });
+    const result = plan(
+      input({ groups: [group({ target: 1 })], jobs: [scheduler, lost] })
+    );
+    expect(result).toEqual({
+      actions: [{ type: 'request', group: 'default', jobs: 1 }],
+      recheckInMs: DEFAULT_LIMITS.explanationMs - 500
+    });
   });
 
   it('W5: scaling to 0 withdraws jobs that never connected', () => {

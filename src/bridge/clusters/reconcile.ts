@@ -28,6 +28,8 @@ export type PlanJob = {
   workers: readonly PlanWorker[];
   draining: boolean;
   endedByUs: boolean;
+  /** Since when every worker of it is gone (milliseconds); null: some are there or may come. */
+  goneSince: number | null;
   /** When its release was last asked for; null: never. */
   releasedAt: number | null;
 };
@@ -60,6 +62,8 @@ export type PlanLimits = {
   schedulerStartMs: number;
   /** A worker must have connected this long after its job was granted. */
   workerStartMs: number;
+  /** The backend has this long to say why a lost worker went, before its job is ended. */
+  explanationMs: number;
   /** A release is asked for again after this long. */
   releaseRetryMs: number;
   /** A job younger than this is not withdrawn for a dip of an adaptive target. */
@@ -69,6 +73,7 @@ export type PlanLimits = {
 export const DEFAULT_LIMITS: PlanLimits = {
   schedulerStartMs: 120_000,
   workerStartMs: 300_000,
+  explanationMs: 1_500,
   releaseRetryMs: 5_000,
   jobsPerPass: 1_000
 };
@@ -82,7 +87,11 @@ export type PlanAction =
   | { type: 'shrink'; group: string; jobs: number }
   /** Ask the backend to end these: they are to go, drained or not worth it. */
   | { type: 'release'; jobs: JobId[] }
-  | { type: 'give-up'; jobs: JobId[]; reason: 'never-connected' }
+  | {
+      type: 'give-up';
+      jobs: JobId[];
+      reason: 'never-connected' | 'workers-lost';
+    }
   | { type: 'fail'; reason: string }
   | { type: 'terminate-scheduler' }
   /** Everything has ended (or was given up): close the books. */
@@ -131,12 +140,23 @@ function planRun(input: PlanInput): Plan {
     }
     return { actions, recheckInMs: least(checks) };
   }
-  const due = (job: PlanJob): boolean => releaseDue(job, input, checks);
   const release = input.jobs.filter(
-    job => job.group !== null && job.phase !== 'ended' && spent(job) && due(job)
+    job =>
+      job.group !== null &&
+      job.phase !== 'ended' &&
+      job.endedByUs &&
+      releaseDue(job, input, checks)
   );
   if (release.length > 0) {
     actions.push({ type: 'release', jobs: release.map(job => job.id) });
+  }
+  const lost = input.jobs.filter(job => workersLost(job, input, checks));
+  if (lost.length > 0) {
+    actions.push({
+      type: 'give-up',
+      jobs: lost.map(job => job.id),
+      reason: 'workers-lost'
+    });
   }
   const silent = input.jobs.filter(job => neverConnected(job, input, checks));
   if (silent.length > 0) {
@@ -225,14 +245,31 @@ function byWithdrawal(a: PlanJob, b: PlanJob): number {
   );
 }
 
-/** Asked to end, or all its workers are gone: it holds room for nothing. */
+/** Asked to end, or all its workers are gone: it holds room for nothing, a replacement may come. */
 function spent(job: PlanJob): boolean {
-  return (
+  return job.endedByUs || (!job.draining && job.goneSince !== null);
+}
+
+/** Its workers went, nobody asked for it, and its end has not been reported since. */
+function workersLost(
+  job: PlanJob,
+  input: PlanInput,
+  checks: number[]
+): boolean {
+  if (
+    job.phase === 'ended' ||
     job.endedByUs ||
-    (!job.draining &&
-      job.workers.length > 0 &&
-      job.workers.every(worker => worker.state === 'gone'))
-  );
+    job.draining ||
+    job.goneSince === null
+  ) {
+    return false;
+  }
+  const left = job.goneSince + input.limits.explanationMs - input.now;
+  if (left > 0) {
+    checks.push(left);
+    return false;
+  }
+  return true;
 }
 
 function releaseDue(job: PlanJob, input: PlanInput, checks: number[]): boolean {

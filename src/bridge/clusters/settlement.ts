@@ -88,6 +88,11 @@ export function settle(
     return explain(state, job, report, books);
   }
   const everConnected = job.connected.length > 0;
+  const given = state.givenUp.get(job.id);
+  if (given !== undefined) {
+    report = { ...report, ...given };
+    state.givenUp.delete(job.id);
+  }
   const outcome = outcomeOf({
     outcome: report.outcome,
     endedByUs: job.endedByUs,
