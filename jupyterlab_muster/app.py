@@ -18,7 +18,7 @@ from .handlers import HalfHandler, RestartBridgeHandler
 from .kernelspecs import kernelspec_views
 from .record import BridgeRecord
 from .registration import Registration
-from .relay import RelayHandler
+from .relay import RelayHandler, TicketRelayHandler
 from .supervisor import Supervisor
 from .transport import Transport
 
@@ -125,6 +125,11 @@ class Muster(ExtensionApp):
                 (r"/muster/api/half/?", HalfHandler, extension),
                 (r"/muster/api/restart-bridge/?", RestartBridgeHandler, extension),
                 (r"/muster/api/(v1/.*)", RelayHandler, extension),
+                (
+                    r"/muster/(dashboards/[^/]{1,64}/~[0-9a-z]{1,64}/.*)",
+                    TicketRelayHandler,
+                    {**extension, "page": True},
+                ),
                 (
                     r"/muster/(dashboards/.*)",
                     RelayHandler,

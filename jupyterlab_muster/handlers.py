@@ -34,7 +34,7 @@ class MusterHandler(ExtensionHandlerMixin, JupyterHandler):
     async def prepare(self, **_options: Any) -> None:
         # Anonymous: 403, never a redirect to a login page.
         await super().prepare(_redirect_to_login=False)
-        if not self.check_origin() or self._is_foreign():
+        if not self.check_origin() or self.is_foreign():
             raise web.HTTPError(403, "requests from other origins are refused")
         if self.request.method not in _LOOKING:
             # Polls and streams must not keep an idle server from being culled (jupyter_server
@@ -47,7 +47,7 @@ class MusterHandler(ExtensionHandlerMixin, JupyterHandler):
         if self.current_user is not None:
             self.settings["api_last_activity"] = utcnow()
 
-    def _is_foreign(self) -> bool:
+    def is_foreign(self) -> bool:
         """A page of another site asks with the browser's cookies and without an Origin (S6)."""
         if self.request.headers.get("Origin") or self.token_authenticated:
             return False

@@ -7,7 +7,7 @@ import contextlib
 import json
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from jupyter_server.auth.decorator import authorized, ws_authenticated
+from jupyter_server.auth.decorator import allow_unauthenticated, authorized, ws_authenticated
 from jupyter_server.base.websocket import WebSocketMixin
 from jupyter_server.utils import url_path_join
 from tornado import web
@@ -56,7 +56,23 @@ _ANSWER_HEADERS = (
     "X-Next-Offset",
 )
 #: Of dashboards besides: the bridge confines the page, its policy replaces Jupyter's (S5).
-_PAGE_HEADERS = ("Content-Security-Policy", "Referrer-Policy", "X-Content-Type-Options")
+_PAGE_HEADERS = (
+    "Accept-Ranges",
+    "Content-Range",
+    "Content-Security-Policy",
+    "Cross-Origin-Opener-Policy",
+    "Expires",
+    "Referrer-Policy",
+    "X-Content-Type-Options",
+)
+#: Of requests to dashboards besides. The last two let the bridge refuse service workers.
+_PAGE_REQUEST_HEADERS = (
+    "Accept-Language",
+    "Cache-Control",
+    "Range",
+    "Sec-Fetch-Dest",
+    "Service-Worker",
+)
 #: Where the bridge sends no policy for a dashboard, it is confined all the same.
 _FALLBACK_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' "
@@ -72,6 +88,8 @@ class RelayHandler(WebSocketMixin, WebSocketHandler, MusterHandler):
 
     #: A dashboard: looking at it and working in it is no activity of a kernel's user.
     page = False
+    #: Below a ticket of the bridge: its holder is not asked who he is.
+    ticketed = False
 
     def initialize(self, name: str, page: bool = False) -> None:
         super().initialize(name)
@@ -140,7 +158,7 @@ class RelayHandler(WebSocketMixin, WebSocketHandler, MusterHandler):
 
     async def _pass_on(self) -> None:
         for last in (False, True):
-            record = await self.muster.supervisor.bridge(WAIT_FOR_BRIDGE)
+            record = await self._bridge()
             self._refused = False
             try:
                 await self.muster.transport(record).fetch(
@@ -178,19 +196,22 @@ class RelayHandler(WebSocketMixin, WebSocketHandler, MusterHandler):
             0, "The Muster bridge went away while it was answering; it is started again."
         ) from error
 
+    async def _bridge(self) -> BridgeRecord:
+        return await self.muster.supervisor.bridge(WAIT_FOR_BRIDGE)
+
     def _is_left(self) -> bool:
         """The browser closed the connection."""
         stream = getattr(self.request.connection, "stream", None)
         return stream is None or bool(stream.closed())
 
     def _begin_or_refuse(self, status: int, headers: HTTPHeaders) -> None:
-        if status == 401:
+        if status == 401 and not self.ticketed:
             self._refused = True
         else:
             self._begin(status, headers)
 
     def _begin(self, status: int, headers: HTTPHeaders) -> None:
-        if status == 401:
+        if status == 401 and not self.ticketed:
             # The browser is signed in; it is this half that the bridge does not know.
             status = 503
         self.set_status(status)
@@ -244,7 +265,10 @@ class RelayHandler(WebSocketMixin, WebSocketHandler, MusterHandler):
 
     def _sent_headers(self) -> HTTPHeaders:
         sent = HTTPHeaders({"X-Muster-Client": self.muster.client_id})
-        for name in _REQUEST_HEADERS:
+        if self.page and not self.ticketed:
+            # We let what lies below a ticket through without cookies (dashboards.ts).
+            sent["X-Muster-Tickets"] = "yes"
+        for name in _REQUEST_HEADERS + (_PAGE_REQUEST_HEADERS if self.page else ()):
             if name in self.request.headers:
                 sent[name] = self.request.headers[name]
         return sent
@@ -272,13 +296,13 @@ class RelayHandler(WebSocketMixin, WebSocketHandler, MusterHandler):
 
     async def _dial(self) -> WebSocketClientConnection:
         for last in (False, True):
-            record = await self.muster.supervisor.bridge(WAIT_FOR_BRIDGE)
+            record = await self._bridge()
             try:
                 return await self.muster.transport(record).dial(
                     self._target(), self._sent_headers(), self._offered()
                 )
             except ClientError as error:
-                if error.code != 401 or last:
+                if error.code != 401 or last or self.ticketed:
                     raise
                 self.muster.supervisor.lost(record)
             except (*_GONE, WebSocketError) as error:
@@ -289,7 +313,8 @@ class RelayHandler(WebSocketMixin, WebSocketHandler, MusterHandler):
 
     def _refuse(self, error: ClientError) -> None:
         """The bridge's own answer to an upgrade it did not accept."""
-        status = error.code if 400 <= error.code < 599 and error.code != 401 else 503
+        ours = error.code == 401 and not self.ticketed
+        status = error.code if 400 <= error.code < 599 and not ours else 503
         body = error.response.body if error.response is not None else b""
         self.set_status(status)
         self.set_header("Content-Type", "application/json")
@@ -364,3 +389,42 @@ class RelayHandler(WebSocketMixin, WebSocketHandler, MusterHandler):
             dialled.close(code if code in (1000, 1001) else 1001)
         if self._pump is not None and self._pump is not asyncio.current_task():
             self._pump.cancel()
+
+
+class TicketRelayHandler(RelayHandler):
+    """Dashboards below a ticket, ``dashboards/{id}/~{ticket}/…``: one cluster, reading, minutes.
+
+    Pages there have an opaque origin and no cookies (S5, S7); the bridge, which gave the ticket to
+    somebody who was signed in, checks it for each request. Nobody starts a bridge this way.
+    """
+
+    SUPPORTED_METHODS = ("GET", "HEAD")
+    ticketed = True
+
+    @allow_unauthenticated
+    async def get(self, path: str) -> None:
+        if self.request.headers.get("Upgrade", "").lower() == "websocket":
+            await self._upgrade()
+        else:
+            await self._relay()
+
+    @allow_unauthenticated
+    async def head(self, path: str) -> None:
+        await self._relay()
+
+    async def _bridge(self) -> BridgeRecord:
+        found = self.muster.supervisor.found
+        if found is None:
+            raise BridgeStarting(0, "There is no Muster bridge at the moment; open the pane anew.")
+        return found.record
+
+    def check_origin(self, origin: str | None = None) -> bool:
+        """The page's origin is opaque ("null"); a ticket is not sent along by a browser itself."""
+        return True
+
+    def is_foreign(self) -> bool:
+        return False
+
+    def _log(self) -> None:
+        # The path holds the ticket.
+        self.log.debug("%d %s dashboard", self.get_status(), self.request.method)

@@ -22,6 +22,7 @@ from typing import Any
 
 from tornado import web, websocket
 from tornado.httpserver import HTTPServer
+from tornado.iostream import StreamClosedError
 from tornado.netutil import bind_unix_socket
 
 SECRET = secrets.token_hex(32)
@@ -162,7 +163,7 @@ class Flood(Gate):
                 await self.flush()
                 taken += 65536
                 (self.state.runtime / "flood").write_text(str(taken))
-        except Exception:
+        except StreamClosedError:
             self.state.hung += 1
 
 
@@ -193,6 +194,10 @@ class Redirects(Gate):
 
 class Dashboard(Gate):
     def get(self, rest: str) -> None:
+        if "/~expired/" in rest:
+            self.set_status(401)
+            self.finish({"error": {"code": "unauthorized", "message": "this view has expired"}})
+            return
         if rest.endswith("/bare"):
             self.finish("<p>no policy</p>")
             return
@@ -256,7 +261,7 @@ async def serve(runtime: Path) -> int:
             (r"/api/v1/dies/(.*)", Dies, given),
             (r"/api/v1/failing", Failing, given),
             (r"/api/v1/redirects", Redirects, given),
-            (r"/(?:api/v1/events|dashboards/[^/]+/ws)", Events, given),
+            (r"/(?:api/v1/events|dashboards/[^/]+(?:/~abc)?/ws)", Events, given),
             (r"/dashboards/(.*)", Dashboard, given),
             (r"/(api/.*)", Echo, given),
         ]

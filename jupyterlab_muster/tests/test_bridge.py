@@ -53,7 +53,7 @@ def test_the_bridge_is_detached(settings: Settings, places: Path) -> None:
     parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     assert parent != os.getpid(), "not our child: whatever ends our tree spares it"
     descriptors = {
-        os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir() if entry.name in "012"
+        str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir() if entry.name in "012"
     }
     assert descriptors == {"/dev/null", str(places / "run" / "bridge.log")}
     assert starts(places)[0]["cwd"] == str(Path.home())
