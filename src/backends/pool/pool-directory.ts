@@ -87,6 +87,7 @@ export class PoolDirectory {
   readonly #events: PoolEvents;
   readonly #standby: StandbyPools;
   readonly #clients = new Map<string, PoolClient>();
+  readonly #ready = new WeakSet<PoolClient>();
   readonly #reaching = new Map<string, Promise<Reach>>();
   readonly #opening = new Map<string, Promise<PoolClient>>();
   readonly #revivals = new Map<string, number[]>();
@@ -109,7 +110,13 @@ export class PoolDirectory {
       const name = generation === 0 ? key : `${key}-${generation}`;
       const poolFolder = join(folder, 'pool', name);
       const client = await this.#open(poolFolder, key, need);
-      const hello = await client.hello(this.#options.startTimeoutMs);
+      // One that has answered before does not import any more.
+      const hello = await client.hello(
+        this.#ready.has(client)
+          ? this.#options.answerTimeoutMs
+          : this.#options.startTimeoutMs
+      );
+      this.#ready.add(client);
       if (!hello.draining) {
         return { name, folder: poolFolder, client };
       }
