@@ -21,6 +21,8 @@ export namespace CommandIDs {
   export const startAgain = 'muster:start-again';
   export const forgetCluster = 'muster:forget-cluster';
   export const forgetEnded = 'muster:forget-ended';
+  /** Shows the address and the code to connect with. */
+  export const showConnection = 'muster:show-connection';
   export const copyCode = 'muster:copy-code';
   export const insertCode = 'muster:insert-code';
   /** Args `{cluster?, plot, title?, pinned?}`. */

@@ -3,7 +3,7 @@
 export type Series = {
   /** `[milliseconds, value]`, oldest first; null leaves a gap. */
   points: readonly (readonly [number, number | null])[];
-  kind: 'line' | 'area' | 'dashed';
+  kind: 'line' | 'area' | 'stack' | 'dashed';
   tone: 'ok' | 'brand' | 'warn' | 'quiet';
 };
 
@@ -77,7 +77,7 @@ export function Chart(props: {
           .map(([px, py]) => `${px.toFixed(1)},${py.toFixed(1)}`)
           .join(' L');
         const className = `jp-MusterChart-${one.kind} jp-type-${one.tone}`;
-        return one.kind === 'area' ? (
+        return one.kind === 'area' || one.kind === 'stack' ? (
           <path
             key={index}
             className={className}

@@ -137,8 +137,8 @@ function Item(props: { view: ClusterView; isSelected: boolean }): JSX.Element {
   return (
     <li
       className={`jp-MusterCluster ${isSelected ? 'jp-mod-selected' : ''} ${
-        view.phase === 'stopped' ? 'jp-mod-ended' : ''
-      }`}
+        hasEnded(view) ? 'jp-mod-over' : ''
+      } ${view.phase === 'stopped' ? 'jp-mod-ended' : ''}`}
       data-cluster={view.id}
       tabIndex={0}
       aria-current={isSelected}

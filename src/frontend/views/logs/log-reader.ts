@@ -10,6 +10,8 @@ import { AnsiReader } from './ansi.js';
 export const SLICE_BYTES = 256 * 1024;
 /** More lines than this are cut off at the top: a browser is no pager. */
 const MAXIMUM_LINES = 100_000;
+/** Characters kept for parsing anew; what is older can be read from the bridge again. */
+const MAXIMUM_TEXT = 8_000_000;
 const FOLLOW_MS = 1_500;
 const LONGEST_MS = 30_000;
 
@@ -177,6 +179,11 @@ export class LogReader implements IDisposable {
   }
 
   private _finish(): void {
+    if (this._text.length > 2 * MAXIMUM_TEXT) {
+      const cut = this._text.indexOf('\n', this._text.length - MAXIMUM_TEXT) + 1;
+      this._start += new TextEncoder().encode(this._text.slice(0, cut)).length;
+      this._text = this._text.slice(cut);
+    }
     if (this._done.length > MAXIMUM_LINES) {
       this._done = this._done.slice(-MAXIMUM_LINES);
     }

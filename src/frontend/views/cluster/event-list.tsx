@@ -1,0 +1,82 @@
+/** Events as lines; each opens to what the bridge knows of it: exit, reason, the log's last words. */
+import { useMuster } from '../../elements/muster-context.js';
+import { eventWord } from '../../elements/words.js';
+import type { ClusterEvent } from '../../../protocol/index.js';
+import { AnsiReader } from '../logs/ansi.js';
+
+export function EventList(props: {
+  events: readonly ClusterEvent[];
+}): JSX.Element {
+  return (
+    <ol className="jp-MusterEvents">
+      {props.events.map(event => (
+        <EventLine key={event.seq} event={event} />
+      ))}
+    </ol>
+  );
+}
+
+function EventLine(props: { event: ClusterEvent }): JSX.Element {
+  const { trans } = useMuster();
+  const { event } = props;
+  const { data } = event;
+  const tail = logTail(data);
+  const facts = Object.entries(data).filter(
+    ([name, value]) =>
+      value !== null && value !== '' && name !== 'logTail' && name !== 'log'
+  );
+  const hasMore = tail !== '' || facts.length > 0 || event.worker !== undefined;
+  const line = (
+    <>
+      <time dateTime={event.time} title={new Date(event.time).toLocaleString()}>
+        {new Date(event.time).toLocaleTimeString()}
+      </time>
+      <span className={`jp-MusterEvents-kind jp-type-${event.severity}`}>
+        {eventWord(event.kind)}
+      </span>
+      <span className="jp-MusterEvents-message">{event.message}</span>
+    </>
+  );
+  if (!hasMore) {
+    return <li className="jp-MusterEvents-line">{line}</li>;
+  }
+  return (
+    <li>
+      <details open={event.severity === 'error' && tail !== ''}>
+        <summary className="jp-MusterEvents-line">{line}</summary>
+        <div className="jp-MusterEvents-more">
+          {event.worker === undefined ? null : (
+            <p>{trans.__('Worker %1', event.worker)}</p>
+          )}
+          {event.job === undefined ? null : (
+            <p>{trans.__('Job %1', event.job)}</p>
+          )}
+          {facts.map(([name, value]) => (
+            <p key={name}>
+              {name}:{' '}
+              <code>
+                {typeof value === 'string' ? value : JSON.stringify(value)}
+              </code>
+            </p>
+          ))}
+          {tail === '' ? null : <pre>{tail}</pre>}
+        </div>
+      </details>
+    </li>
+  );
+}
+
+/** The log's last words as plain text: a foreign program wrote them. */
+function logTail(data: Record<string, unknown>): string {
+  const tail = data['logTail'] ?? data['log'];
+  const text = Array.isArray(tail)
+    ? tail.map(String).join('\n')
+    : typeof tail === 'string'
+      ? tail
+      : '';
+  return new AnsiReader()
+    .read(text)
+    .map(line => line.map(span => span.text).join(''))
+    .join('\n')
+    .trimEnd();
+}

@@ -1,0 +1,46 @@
+/**
+ * A spec as YAML, for reading and for `muster create -f`. Only what JSON can hold; every text that
+ * could be read as something else is quoted. Pure.
+ */
+
+/** Texts YAML 1.1 and 1.2 both read as plain text. */
+const PLAIN = /^[A-Za-z_][A-Za-z0-9_./+-]*(?: [A-Za-z0-9_./+-]+)*$/;
+const WORDS = /^(?:true|false|yes|no|on|off|y|n|null|~)$/i;
+
+function scalar(value: unknown): string {
+  if (typeof value === 'string') {
+    return PLAIN.test(value) && !WORDS.test(value)
+      ? value
+      : JSON.stringify(value);
+  }
+  return JSON.stringify(value) ?? 'null';
+}
+
+export function yamlOf(value: unknown, indent = 0): string {
+  const pad = '  '.repeat(indent);
+  if (Array.isArray(value)) {
+    return value
+      .map((item: unknown) => {
+        const text = yamlOf(item, indent + 1);
+        return isNested(item)
+          ? `${pad}- ${text.slice((indent + 1) * 2)}`
+          : `${pad}- ${text}`;
+      })
+      .join('\n');
+  }
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value)
+      .filter(([, item]) => item !== undefined)
+      .map(([name, item]) =>
+        isNested(item)
+          ? `${pad}${scalar(name)}:\n${yamlOf(item, indent + 1)}`
+          : `${pad}${scalar(name)}: ${yamlOf(item, 0)}`
+      )
+      .join('\n');
+  }
+  return scalar(value);
+}
+
+function isNested(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+}
