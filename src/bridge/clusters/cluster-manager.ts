@@ -1,7 +1,5 @@
 /** The set of clusters: what the API asks for becomes a change of what is desired, written down, then a pass. */
-import { createHash } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
-import path from 'node:path';
 import type {
   BackendView,
   ClientRegistration,
@@ -20,9 +18,8 @@ import type {
   ResolvedSpec,
   WorkerView
 } from '../../protocol/index.js';
-import { MusterError, isId, parseWorkerId } from '../../protocol/index.js';
-import type { ClusterRecord } from '../store/records.js';
-import type { Store, StoreSnapshot } from '../store/store.js';
+import { MusterError, parseWorkerId } from '../../protocol/index.js';
+import type { Store, StoreOperation, StoreSnapshot } from '../store/store.js';
 import { backendViews } from './backend-views.js';
 import type { ClientRegistry } from './clients.js';
 import type {
@@ -33,23 +30,26 @@ import type {
   LogQuery
 } from './cluster-service.js';
 import { ClusterState } from './cluster-state.js';
+import { ClusterSet } from './cluster-set.js';
 import { connectionView } from './connection.js';
-import { backendOf, beginStop, liveJobs, newId, now } from './context.js';
+import { backendOf, beginStop, liveJobs, now } from './context.js';
 import type { Context } from './context.js';
 import type { Controller } from './controller.js';
 import { DashboardList } from './dashboard-list.js';
+import { IdempotencyKeys } from './idempotency.js';
 import { isOver } from './lifecycle.js';
 import { jobOfReference } from './log-reference.js';
 import { freeName } from './names.js';
+import { newRecord } from './new-record.js';
 import { applyPatch } from './patch.js';
 import { previewView } from './preview.js';
 import { resolveSpec } from './resolve-spec.js';
 import { beginDrain } from './retirement.js';
 import { clusterView, jobView, workerViews } from './views.js';
 
-/** Dask's own default: a pool started ahead of time serves every cluster that keeps it. */
-const HASH_SEED = 6640;
-const IDEMPOTENCY_MS = 24 * 3_600_000;
+/** After a create, the next pool is made when the cluster has most likely started. */
+const NEXT_POOL_MS = 5_000;
+const KEEP_EVENTS = 10_000;
 const KEEP_ENDED = 200;
 const KEEP_ENDED_MS = 30 * 86_400_000;
 const LOG_LIMIT = 1024 * 1024;
@@ -61,8 +61,6 @@ export type ClusterManagerOptions = {
   /** Absolute; one folder a cluster. */
   clustersFolder: string;
 };
-
-type Remembered = { bodyHash: string; cluster: ClusterId; createdAt: string };
 
 export class ClusterManager implements ClusterService {
   constructor(options: ClusterManagerOptions) {
@@ -90,9 +88,7 @@ export class ClusterManager implements ClusterService {
 
   /** Clusters that have not ended. */
   get active(): number {
-    return [...this._states.values()].filter(
-      state => !isOver(state.record.phase)
-    ).length;
+    return this._set.active.length;
   }
 
   /** Load what was written, look at every backend once, then begin to act. */
@@ -123,18 +119,16 @@ export class ClusterManager implements ClusterService {
           );
         }
       }
-      this._states.set(record.id, state);
+      this._set.add(state);
       this._books.publish(state);
     }
-    for (const entry of snapshot.idempotency) {
-      this._remembered.set(entry.key, entry);
-    }
+    this._keys.load(snapshot.idempotency);
     this._ready = true;
-    for (const state of this._states.values()) {
+    for (const state of this._set.all) {
       this._controller.add(state);
     }
     await this._controller.observeAll();
-    for (const state of this._states.values()) {
+    for (const state of this._set.all) {
       if (!isOver(state.record.phase)) {
         await this._books.commit(state, {
           jobs: liveJobs(state),
@@ -176,63 +170,39 @@ export class ClusterManager implements ClusterService {
 
   async preview(spec: ParsedSpec, body: unknown): Promise<PreviewView> {
     const resolved = await this._resolve(spec, body);
-    return previewView(this._context, this._newRecord(resolved, null));
+    this._prepareNext(resolved, 0);
+    return previewView(
+      this._context,
+      newRecord({ spec: resolved, client: null, clustersFolder: this._folder })
+    );
   }
 
-  async create(request: CreateRequest): Promise<ClusterView> {
-    const key = request.idempotencyKey;
-    if (key === null) {
-      return this._create(request, null);
-    }
-    const bodyHash = hashOf(request.body);
-    const known = this._remembered.get(key);
-    if (
-      known !== undefined &&
-      Date.now() - Date.parse(known.createdAt) < IDEMPOTENCY_MS
-    ) {
-      if (known.bodyHash !== bodyHash) {
-        throw new MusterError({
-          code: 'conflict',
-          message: 'this Idempotency-Key was used for another request',
-          hint: 'use a new key for a new cluster'
-        });
-      }
-      return this.get(known.cluster);
-    }
-    const flight = this._inFlight.get(key);
-    if (flight !== undefined) {
-      if (flight.bodyHash !== bodyHash) {
-        throw new MusterError({
-          code: 'conflict',
-          message: 'this Idempotency-Key is being used for another request'
-        });
-      }
-      return flight.result;
-    }
-    const result = this._create(request, { key, bodyHash }).finally(() =>
-      this._inFlight.delete(key)
-    );
-    this._inFlight.set(key, { bodyHash, result });
-    return result;
+  create(request: CreateRequest): Promise<ClusterView> {
+    return request.idempotencyKey === null
+      ? this._create(request, null)
+      : this._keys.once(
+          request.idempotencyKey,
+          request.body,
+          cluster => this.get(cluster),
+          remember => this._create(request, remember)
+        );
   }
 
   list(): ClusterView[] {
-    return [...this._states.values()]
-      .sort((a, b) => b.record.createdAt.localeCompare(a.record.createdAt))
-      .map(state => this._view(state));
+    return this._set.all.map(state => this._view(state));
   }
 
   get(ref: string): ClusterView {
-    return this._view(this._find(ref));
+    return this._view(this._set.find(ref));
   }
 
   async patch(ref: string, patch: ParsedPatch): Promise<ClusterView> {
-    const state = this._find(ref);
+    const state = this._set.find(ref);
     if (isOver(state.record.phase) || state.record.phase === 'stopping') {
       throw wrongPhase(state, 'changed');
     }
     if (patch.name !== undefined && patch.name !== state.record.spec.name) {
-      this._checkName(patch.name, state.id);
+      this._set.checkName(patch.name, state.id);
     }
     const change = applyPatch(
       state.record,
@@ -270,7 +240,7 @@ export class ClusterManager implements ClusterService {
   }
 
   async stop(ref: string, options: { force: boolean }): Promise<ClusterView> {
-    const state = this._find(ref);
+    const state = this._set.find(ref);
     if (isOver(state.record.phase)) {
       return this._view(state);
     }
@@ -298,9 +268,9 @@ export class ClusterManager implements ClusterService {
   }
 
   async restart(ref: string): Promise<ClusterView> {
-    const state = this._find(ref);
+    const state = this._set.find(ref);
     if (isOver(state.record.phase)) {
-      this._checkName(state.record.spec.name, state.id);
+      this._set.checkName(state.record.spec.name, state.id);
     }
     // An ended cluster passes through `stopping` too: whatever may be left of it is put away first.
     await beginStop(this._context, state, {
@@ -312,7 +282,7 @@ export class ClusterManager implements ClusterService {
   }
 
   async resume(ref: string): Promise<ClusterView> {
-    const state = this._find(ref);
+    const state = this._set.find(ref);
     if (isOver(state.record.phase)) {
       throw wrongPhase(state, 'resumed');
     }
@@ -335,7 +305,7 @@ export class ClusterManager implements ClusterService {
   }
 
   async forget(ref: string): Promise<void> {
-    const state = this._find(ref);
+    const state = this._set.find(ref);
     if (!isOver(state.record.phase)) {
       throw wrongPhase(state, 'forgotten', 'stop it first');
     }
@@ -343,18 +313,18 @@ export class ClusterManager implements ClusterService {
   }
 
   workers(ref: string): WorkerView[] {
-    return workerViews(this._find(ref));
+    return workerViews(this._set.find(ref));
   }
 
   jobs(ref: string): JobView[] {
-    return [...this._find(ref).jobs.values()].map(jobView);
+    return [...this._set.find(ref).jobs.values()].map(jobView);
   }
 
   async events(
     ref: string,
     query: { after: number; limit: number }
   ): Promise<Page<ClusterEvent>> {
-    const state = this._find(ref);
+    const state = this._set.find(ref);
     const items =
       query.after < 0
         ? await this._store.latestEvents({
@@ -389,8 +359,8 @@ export class ClusterManager implements ClusterService {
     }
     return {
       clusters: change.changed.flatMap(id => {
-        const state = this._states.get(id);
-        return state === undefined ? [] : [this._view(state)];
+        const state = this._set.byId(id);
+        return state === null ? [] : [this._view(state)];
       }),
       removed: change.removed
     };
@@ -401,7 +371,7 @@ export class ClusterManager implements ClusterService {
     worker: string,
     options: { deadlineSeconds: number | null }
   ): Promise<WorkerView> {
-    const state = this._find(ref);
+    const state = this._set.find(ref);
     const parsed = parseWorkerId(worker);
     const view = workerViews(state).find(row => row.id === worker);
     const job = parsed === null ? undefined : state.jobs.get(parsed.job);
@@ -428,7 +398,7 @@ export class ClusterManager implements ClusterService {
     ref: string,
     query: LogQuery
   ): Promise<{ text: string; nextOffset: number }> {
-    const state = this._find(ref);
+    const state = this._set.find(ref);
     const found = jobOfReference(state, query.what);
     if (found === null) {
       throw new MusterError({
@@ -451,7 +421,7 @@ export class ClusterManager implements ClusterService {
   }
 
   connection(ref: string): Promise<ConnectionView> {
-    const state = this._find(ref);
+    const state = this._set.find(ref);
     const { record } = state;
     if (record.scheduler === null) {
       throw new MusterError({
@@ -474,7 +444,7 @@ export class ClusterManager implements ClusterService {
   }
 
   async dashboards(ref: string): Promise<DashboardView[]> {
-    const state = this._find(ref);
+    const state = this._set.find(ref);
     const port = state.record.scheduler?.dashboardPort ?? null;
     if (port === null) {
       return [];
@@ -491,7 +461,7 @@ export class ClusterManager implements ClusterService {
   }
 
   dashboardTarget(ref: string): DashboardTarget | null {
-    const port = this._find(ref).record.scheduler?.dashboardPort ?? null;
+    const port = this._set.find(ref).record.scheduler?.dashboardPort ?? null;
     return port === null ? null : { host: '127.0.0.1', port };
   }
 
@@ -501,7 +471,7 @@ export class ClusterManager implements ClusterService {
 
   deleteClient(id: string): void {
     this._clients.delete(id);
-    for (const state of this._states.values()) {
+    for (const state of this._set.all) {
       if (state.record.client?.id === id) {
         this._context.enqueue(state.id);
       }
@@ -509,7 +479,7 @@ export class ClusterManager implements ClusterService {
   }
 
   watchWorkers(ref: string, on: boolean): void {
-    const state = this._find(ref);
+    const state = this._set.find(ref);
     state.watchers = Math.max(0, state.watchers + (on ? 1 : -1));
     if (on) {
       this._controller.keeper(state.id)?.watch();
@@ -523,21 +493,23 @@ export class ClusterManager implements ClusterService {
 
   private async _create(
     request: CreateRequest,
-    idempotency: { key: string; bodyHash: string } | null
+    remember: ((cluster: ClusterId, createdAt: string) => StoreOperation) | null
   ): Promise<ClusterView> {
-    if (request.spec.name !== undefined) {
-      this._reserve(request.spec.name);
-    }
-    const reserved = request.spec.name;
+    const { name } = request.spec;
+    const release =
+      name === undefined ? () => undefined : this._set.reserve(name);
     try {
       const spec = await this._resolve(request.spec, request.body);
-      if (reserved === undefined) {
-        this._checkName(spec.name, null);
-      }
-      const record = this._newRecord(spec, request.client);
+      release();
+      this._set.checkName(spec.name, null);
+      const record = newRecord({
+        spec,
+        client: this._clientOf(request.client),
+        clustersFolder: this._folder
+      });
       const state = new ClusterState(record);
       // Known before it is started: nothing lives that is not listed.
-      this._states.set(record.id, state);
+      this._set.add(state);
       try {
         await mkdir(record.folder, { recursive: true, mode: 0o700 });
         await this._books.commit(state, {
@@ -545,41 +517,43 @@ export class ClusterManager implements ClusterService {
             this._books.event(
               state,
               'created',
-              `${spec.name} created on ${spec.backend}`,
-              { data: { client: request.client } }
+              `${spec.name} created on ${spec.backend}`
             )
           ],
           operations:
-            idempotency === null
-              ? []
-              : [
-                  {
-                    type: 'put-idempotency',
-                    ...idempotency,
-                    cluster: record.id,
-                    createdAt: record.createdAt
-                  }
-                ]
+            remember === null ? [] : [remember(record.id, record.createdAt)]
         });
       } catch (error) {
-        this._states.delete(record.id);
+        this._set.delete(record.id);
         await rm(record.folder, { recursive: true, force: true });
         throw error;
       }
-      if (idempotency !== null) {
-        this._remembered.set(idempotency.key, {
-          ...idempotency,
-          cluster: record.id,
-          createdAt: record.createdAt
-        });
-      }
       this._controller.add(state);
+      this._prepareNext(spec, NEXT_POOL_MS);
       return this._books.publish(state);
     } finally {
-      if (reserved !== undefined) {
-        this._reserved.delete(reserved);
-      }
+      release();
     }
+  }
+
+  private _clientOf(id: string | null): { id: string; baseUrl: string } | null {
+    const baseUrl = id === null ? null : this._clients.baseUrlOf(id);
+    return id === null || baseUrl === null ? null : { id, baseUrl };
+  }
+
+  /** The next cluster of this environment starts warm; not while this one takes the cores. */
+  private _prepareNext(spec: ResolvedSpec, delayMs: number): void {
+    const backend = this._context.backends.get(spec.backend);
+    const { python, variables } = spec.environment;
+    const timer = setTimeout(() => {
+      backend?.prepare?.({ python, variables }).catch((error: unknown) => {
+        this._context.log.warn(
+          { err: error },
+          'nothing could be prepared for the next cluster'
+        );
+      });
+    }, delayMs);
+    timer.unref();
   }
 
   private _resolve(spec: ParsedSpec, body: unknown): Promise<ResolvedSpec> {
@@ -589,83 +563,8 @@ export class ClusterManager implements ClusterService {
       backends: this._context.backends,
       configuration: this._context.configuration,
       environments: this._context.environments,
-      makeName: () => freeName(this._takenNames(), Math.random)
+      makeName: () => freeName(this._set.names, Math.random)
     });
-  }
-
-  private _newRecord(spec: ResolvedSpec, client: string | null): ClusterRecord {
-    const id = newId() as ClusterId;
-    const baseUrl = client === null ? null : this._clients.baseUrlOf(client);
-    return {
-      id,
-      spec,
-      phase: 'creating',
-      createdAt: now(),
-      startedAt: null,
-      stoppedAt: null,
-      client:
-        client === null || baseUrl === null ? null : { id: client, baseUrl },
-      folder: path.join(this._folder, id),
-      targets: {},
-      failingGroups: {},
-      cause: null,
-      reasons: [],
-      scheduler: null,
-      revision: 0,
-      life: 1,
-      then: 'stopped',
-      force: false,
-      hashSeed: HASH_SEED
-    };
-  }
-
-  /** Two creates of one name at once: the second gets 409, before anything starts. */
-  private _reserve(name: string): void {
-    this._checkName(name, null);
-    this._reserved.add(name);
-  }
-
-  private _checkName(name: string, except: ClusterId | null): void {
-    const holder = [...this._states.values()].find(
-      state =>
-        state.record.spec.name === name &&
-        state.id !== except &&
-        !isOver(state.record.phase)
-    );
-    if (holder !== undefined || this._reserved.has(name)) {
-      throw new MusterError({
-        code: 'conflict',
-        path: 'name',
-        message: `name: '${name}' is the name of a cluster that has not ended`,
-        hint: 'choose another name, or stop that cluster',
-        ...(holder === undefined ? {} : { details: { cluster: holder.id } })
-      });
-    }
-  }
-
-  private _takenNames(): Set<string> {
-    return new Set([
-      ...[...this._states.values()].map(state => state.record.spec.name),
-      ...this._reserved
-    ]);
-  }
-
-  private _find(ref: string): ClusterState {
-    const byId = isId(ref) ? this._states.get(ref as ClusterId) : undefined;
-    if (byId !== undefined) {
-      return byId;
-    }
-    const named = [...this._states.values()]
-      .filter(state => state.record.spec.name === ref)
-      .sort((a, b) => b.record.createdAt.localeCompare(a.record.createdAt));
-    const state = named[0];
-    if (state === undefined) {
-      throw new MusterError({
-        code: 'not-found',
-        message: `there is no cluster '${ref.slice(0, 80)}'`
-      });
-    }
-    return state;
   }
 
   private _view(state: ClusterState): ClusterView {
@@ -675,7 +574,8 @@ export class ClusterManager implements ClusterService {
   private async _forget(state: ClusterState): Promise<void> {
     await this._controller.remove(state.id);
     await this._books.remove(state);
-    this._states.delete(state.id);
+    this._set.delete(state.id);
+    this._keys.drop(state.id);
     this._plots.drop(state.id);
     await rm(state.record.folder, { recursive: true, force: true });
   }
@@ -683,12 +583,12 @@ export class ClusterManager implements ClusterService {
   /** Clients that lapsed, clusters that ended long ago, keys of yesterday. */
   private async _sweep(): Promise<void> {
     this._clients.sweep();
-    for (const state of this._states.values()) {
+    for (const state of this._set.all) {
       if (state.record.client !== null && !isOver(state.record.phase)) {
         this._context.enqueue(state.id);
       }
     }
-    const ended = [...this._states.values()]
+    const ended = [...this._set.all]
       .filter(state => isOver(state.record.phase))
       .sort((a, b) =>
         (b.record.stoppedAt ?? '').localeCompare(a.record.stoppedAt ?? '')
@@ -703,15 +603,9 @@ export class ClusterManager implements ClusterService {
     for (const state of old) {
       await this._forget(state);
     }
-    const before = new Date(Date.now() - IDEMPOTENCY_MS).toISOString();
-    for (const [key, entry] of this._remembered) {
-      if (entry.createdAt < before) {
-        this._remembered.delete(key);
-      }
-    }
     await this._store.transaction([
-      { type: 'delete-idempotency-before', time: before },
-      { type: 'prune-events', keep: 10_000 }
+      this._keys.sweep(),
+      { type: 'prune-events', keep: KEEP_EVENTS }
     ]);
   }
 
@@ -727,13 +621,8 @@ export class ClusterManager implements ClusterService {
   private readonly _controller: Controller;
   private readonly _clients: ClientRegistry;
   private readonly _folder: string;
-  private readonly _states = new Map<ClusterId, ClusterState>();
-  private readonly _reserved = new Set<string>();
-  private readonly _remembered = new Map<string, Remembered>();
-  private readonly _inFlight = new Map<
-    string,
-    { bodyHash: string; result: Promise<ClusterView> }
-  >();
+  private readonly _set = new ClusterSet();
+  private readonly _keys = new IdempotencyKeys<ClusterView>();
   private readonly _plots = new DashboardList();
   private _sweepTimer: NodeJS.Timeout | undefined;
   private _ready = false;
@@ -750,21 +639,4 @@ function wrongPhase(
     message: `${state.record.spec.name} is ${state.record.phase} and cannot be ${verb}`,
     ...(hint === undefined ? {} : { hint })
   });
-}
-
-/** The same for the same JSON, whatever the order of its keys. */
-function hashOf(body: unknown): string {
-  const sorted = (value: unknown): unknown =>
-    Array.isArray(value)
-      ? value.map(sorted)
-      : typeof value === 'object' && value !== null
-        ? Object.fromEntries(
-            Object.entries(value)
-              .sort(([a], [b]) => (a < b ? -1 : 1))
-              .map(([key, inner]) => [key, sorted(inner)])
-          )
-        : value;
-  return createHash('sha256')
-    .update(JSON.stringify(sorted(body)) ?? '')
-    .digest('hex');
 }

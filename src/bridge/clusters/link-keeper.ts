@@ -13,7 +13,7 @@ import type {
   SchedulerWorker
 } from '../dask/scheduler-link.js';
 import type { JobRecord } from '../store/records.js';
-import { adaptiveStep } from './adaptive.js';
+import { AdaptiveLoop } from './adaptive-loop.js';
 import type { Books } from './books.js';
 import type { ClusterState, LiveWorker } from './cluster-state.js';
 import { targetOf } from './views.js';
@@ -31,8 +31,6 @@ export type LinkKeeperOptions = {
   adaptiveIntervalMs: number;
 };
 
-/** The scheduler's own window: its target is the workers that finish the load in this time. */
-const TARGET_DURATION_SECONDS = 5;
 const SAMPLE_MS = 2_000;
 const UNWATCHED_SAMPLE_MS = 60_000;
 const REOPEN_MS = [200, 500, 1_000, 2_000, 5_000, 10_000, 30_000] as const;
@@ -41,6 +39,10 @@ export class LinkKeeper {
   constructor(options: LinkKeeperOptions) {
     this._options = options;
     this._state = options.state;
+    this._adaptive = new AdaptiveLoop({
+      ...options,
+      tellSpec: () => this.tellSpec()
+    });
   }
 
   /** Open the line in the background, again and again until it is there or `close`. */
@@ -60,17 +62,13 @@ export class LinkKeeper {
   /** The desired sizes changed: forget what was wanted under the old ones. */
   scaleChanged(): void {
     this._state.adaptive = [];
-    this._scheduleAdaptive(0);
+    this._adaptive.schedule(0);
   }
 
   async close(): Promise<void> {
     this._closed = true;
-    for (const timer of [
-      this._sampleTimer,
-      this._adaptiveTimer,
-      this._idleTimer,
-      this._openTimer
-    ]) {
+    this._adaptive.close();
+    for (const timer of [this._sampleTimer, this._idleTimer, this._openTimer]) {
       if (timer !== null) {
         clearTimeout(timer);
       }
@@ -143,7 +141,7 @@ export class LinkKeeper {
     books.changed(state);
     this._options.enqueue();
     this._scheduleSample(0);
-    this._scheduleAdaptive(0);
+    this._adaptive.schedule(0);
     this._scheduleIdle(1_000);
   }
 
@@ -411,124 +409,6 @@ export class LinkKeeper {
     };
   }
 
-  private _scheduleAdaptive(delayMs: number): void {
-    if (this._adaptiveTimer !== null) {
-      clearTimeout(this._adaptiveTimer);
-      this._adaptiveTimer = null;
-    }
-    const { state } = this._options;
-    if (
-      this._closed ||
-      !state.record.spec.groups.some(group => group.scale.type === 'adaptive')
-    ) {
-      return;
-    }
-    this._adaptiveTimer = setTimeout(() => {
-      // The loop survives every failure of one tick (dask/distributed#4421).
-      this._adapt()
-        .catch(this._options.onError)
-        .finally(() => {
-          this._scheduleAdaptive(
-            Math.max(this._options.adaptiveIntervalMs, state.workers.size * 5)
-          );
-        });
-    }, delayMs);
-  }
-
-  private async _adapt(): Promise<void> {
-    const { state, books } = this._options;
-    const link = state.link;
-    if (link === null || !link.connected || state.record.phase !== 'running') {
-      return;
-    }
-    const [schedulerTarget, counts] = await Promise.all([
-      link.adaptiveTarget(TARGET_DURATION_SECONDS),
-      link.taskCounts()
-    ]);
-    const groups = state.record.spec.groups.flatMap(group =>
-      group.scale.type === 'adaptive'
-        ? [
-            {
-              name: group.name,
-              ...rangeOf(group),
-              workersPerJob: group.workersPerJob,
-              cores: group.worker.cores
-            }
-          ]
-        : []
-    );
-    const adaptiveNames = new Set(groups.map(group => group.name));
-    const present = [...state.workers.values()].filter(
-      worker => worker.status !== 'lost'
-    );
-    const jobOf = (worker: LiveWorker): JobRecord | undefined =>
-      state.workerOf(worker.id)?.job;
-    const threads = present.reduce(
-      (sum, worker) => sum + (worker.metrics?.nthreads ?? 1),
-      0
-    );
-    const current = new Map(
-      state.record.spec.groups.map(
-        group => [group.name, targetOf(state, group)] as const
-      )
-    );
-    const step = adaptiveStep({
-      memory: state.adaptive,
-      load: {
-        schedulerTarget,
-        present: present.length,
-        draining: present.filter(worker => {
-          const job = jobOf(worker);
-          return job !== undefined && state.draining.has(job.id);
-        }).length,
-        fixedWorkers: present.filter(
-          worker => !adaptiveNames.has(jobOf(worker)?.group ?? '')
-        ).length,
-        runnableTasks:
-          counts.processing +
-          counts.queued +
-          counts.unrunnable +
-          counts.waiting,
-        meanThreads: present.length === 0 ? 0 : threads / present.length
-      },
-      groups,
-      current,
-      downAfterMs: this._options.downAfterMs,
-      now: performance.now()
-    });
-    state.adaptive = step.memory;
-    const events: ClusterEvent[] = [];
-    for (const [name, target] of step.targets) {
-      if (target !== current.get(name)) {
-        events.push(
-          books.event(
-            state,
-            'adapted',
-            `${name}: ${current.get(name) ?? 0} → ${target} workers`,
-            {
-              data: {
-                group: name,
-                from: current.get(name) ?? 0,
-                to: target,
-                schedulerTarget,
-                load: counts
-              }
-            }
-          )
-        );
-      }
-    }
-    if (events.length > 0) {
-      state.record.targets = {
-        ...state.record.targets,
-        ...Object.fromEntries(step.targets)
-      };
-      await books.commit(state, { events });
-      this._options.enqueue();
-      await this.tellSpec();
-    }
-  }
-
   private _scheduleIdle(delayMs: number): void {
     if (this._idleTimer !== null) {
       clearTimeout(this._idleTimer);
@@ -565,7 +445,7 @@ export class LinkKeeper {
   private _syncAgain = false;
   private _openTimer: NodeJS.Timeout | null = null;
   private _sampleTimer: NodeJS.Timeout | null = null;
-  private _adaptiveTimer: NodeJS.Timeout | null = null;
+  private readonly _adaptive: AdaptiveLoop;
   private _idleTimer: NodeJS.Timeout | null = null;
 }
 
