@@ -45,17 +45,19 @@ describe('a process', () => {
 
   test('that ended is dead, also before anybody reaped it', async () => {
     // The child's own child ends while nobody waits for it: a zombie.
-    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 30'], {
+    // It outlives the exec, else the shell itself might reap it.
+    const parent = spawn('sh', ['-c', 'sleep 1 & echo $!; exec sleep 30'], {
       stdio: ['ignore', 'pipe', 'ignore']
     });
     try {
       const [chunk] = (await once(parent.stdout, 'data')) as [Buffer];
       const zombie = Number(chunk.toString());
-      await new Promise(resolve => setTimeout(resolve, 200));
-      // The signal 0 still finds it …
+      expect(processStartTime(zombie)).not.toBeNull();
+      while (processStartTime(zombie) !== null) {
+        await new Promise(resolve => setTimeout(resolve, 20));
+      }
+      // Dead for us, although the signal 0 still finds it.
       expect(() => process.kill(zombie, 0)).not.toThrow();
-      // … and it is dead all the same.
-      expect(processStartTime(zombie)).toBeNull();
     } finally {
       parent.kill('SIGKILL');
     }

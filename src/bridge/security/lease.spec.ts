@@ -12,16 +12,16 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Lease } from './lease.js';
+import { LeaseObserver } from './lease-observer.js';
 import {
   EXPIRY_MS,
   FENCE_MS,
-  type Lease,
   type LeaseHolder,
-  LeaseObserver,
   LOOK_MS,
-  readLease,
-  takeLease
-} from './lease.js';
+  readLease
+} from './lease-record.js';
+import { takeLease } from './lease-taking.js';
 
 let folder: string;
 let now: number;

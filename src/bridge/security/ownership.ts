@@ -14,16 +14,15 @@ import {
   signalProcess
 } from '../host/process-identity.js';
 import { StoreLockedError } from '../store/store-failure.js';
+import type { Lease } from './lease.js';
+import { LeaseObserver, type Observation } from './lease-observer.js';
 import {
   EXPIRY_MS,
-  type Lease,
   type LeaseHolder,
-  LeaseObserver,
   type LeaseRecord,
-  type LeaseSight,
-  type Observation,
-  takeLease
-} from './lease.js';
+  type LeaseSight
+} from './lease-record.js';
+import { takeLease } from './lease-taking.js';
 
 /** Another bridge owns the state: use that one. */
 export class StateOwnedError extends MusterError {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ClusterId } from '../../protocol/index.js';
@@ -9,7 +9,12 @@ import {
   sampleId,
   sampleJob
 } from './fixtures/sample-records.js';
-import { MAXIMUM_GROUP, openStore, type SqliteStore } from './sqlite-store.js';
+import {
+  MAXIMUM_GROUP,
+  openStore,
+  type OpenStoreOptions,
+  type SqliteStore
+} from './sqlite-store.js';
 import {
   inSameThread,
   type StoreCall,
@@ -30,7 +35,9 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function open(): Promise<SqliteStore> {
+async function open(
+  options: Partial<OpenStoreOptions> = {}
+): Promise<SqliteStore> {
   const create = inSameThread();
   const store = await openStore({
     file: join(folder, 'muster.db'),
@@ -45,7 +52,8 @@ async function open(): Promise<SqliteStore> {
         }
       };
       return watched;
-    }
+    },
+    ...options
   });
   stores.push(store);
   return store;
@@ -135,6 +143,30 @@ describe('reading', () => {
     expect(events).toEqual([sampleEvent(3, 1)]);
     expect(latest).toEqual(events);
     expect(loaded.seq).toBe(3);
+  });
+});
+
+describe('from time to time', () => {
+  test('a backup is taken and another process is asked, and what fails is told', async () => {
+    const warnings: string[] = [];
+    const store = await open({
+      backupEveryMs: 5,
+      selfCheck: { nodePath: '/no/such/node', firstMs: 5, everyMs: 5 },
+      onWarning: message => warnings.push(message)
+    });
+    const backups = join(folder, 'backups');
+    while (
+      warnings.length < 2 ||
+      !existsSync(backups) ||
+      !readdirSync(backups).some(name => name.endsWith('-regular.db'))
+    ) {
+      await new Promise(resolve => setTimeout(resolve, 5));
+    }
+    expect(warnings[0]).toContain('self-check');
+    await store.close();
+    const count = warnings.length;
+    await new Promise(resolve => setTimeout(resolve, 50));
+    expect(warnings).toHaveLength(count);
   });
 });
 

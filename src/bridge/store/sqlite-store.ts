@@ -2,6 +2,7 @@
 import { MusterError } from '../../protocol/index.js';
 import type { ClusterEvent, ClusterId } from '../../protocol/index.js';
 import { checkExclusive, type ExclusiveCheck } from './exclusive-check.js';
+import { RepeatedTask } from './repeated-task.js';
 import type { Store, StoreOperation, StoreSnapshot } from './store.js';
 import {
   OwnershipLostError,
@@ -99,7 +100,7 @@ export class SqliteStore implements Store {
           } else {
             this.#epoch = Number(reply.value);
             this.#open = true;
-            this.#startTimers();
+            this.#startTasks();
             resolve();
           }
         },
@@ -122,7 +123,7 @@ export class SqliteStore implements Store {
   readonly #worker: StoreWorker;
   readonly #options: OpenStoreOptions;
   readonly #queue: Entry[] = [];
-  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #tasks: RepeatedTask[] = [];
   #inFlight: {
     id: number;
     answer(reply: StoreReply): void;
@@ -195,9 +196,7 @@ export class SqliteStore implements Store {
 
   /** What was asked before is done first. Safe to repeat. */
   async close(): Promise<void> {
-    for (const timer of this.#timers.splice(0)) {
-      clearTimeout(timer);
-    }
+    this.#stopTasks();
     if (this.#closed) {
       return;
     }
@@ -353,49 +352,36 @@ export class SqliteStore implements Store {
     this.#schedule();
   }
 
-  #startTimers(): void {
+  #startTasks(): void {
+    const onError = (error: unknown): void => {
+      this.#options.onWarning?.(
+        String((error as { message?: unknown } | null)?.message ?? error)
+      );
+    };
     const check = this.#options.selfCheck ?? null;
     if (check !== null) {
-      this.#repeat(check.firstMs, check.everyMs, async () => {
+      const act = async (): Promise<void> => {
         const result = await this.selfCheck(check.nodePath);
         if (result.type === 'unknown') {
           this.#options.onWarning?.(result.message);
         }
-      });
+      };
+      const { firstMs, everyMs } = check;
+      this.#tasks.push(new RepeatedTask({ firstMs, everyMs, act, onError }));
     }
-    const every = this.#options.backupEveryMs ?? HOUR_MS;
-    if (every > 0) {
+    const everyMs = this.#options.backupEveryMs ?? HOUR_MS;
+    if (everyMs > 0) {
       // The first one soon: a store that was never copied cannot be restored.
-      this.#repeat(Math.min(60_000, every), every, () => this.backup());
+      const firstMs = Math.min(60_000, everyMs);
+      const act = (): Promise<unknown> => this.backup();
+      this.#tasks.push(new RepeatedTask({ firstMs, everyMs, act, onError }));
     }
   }
 
-  #repeat(firstMs: number, everyMs: number, act: () => Promise<unknown>): void {
-    const run = (): void => {
-      void act()
-        .catch((error: unknown) => {
-          if (!this.#closed) {
-            this.#options.onWarning?.(
-              error instanceof Error ? error.message : String(error)
-            );
-          }
-        })
-        .finally(() => {
-          if (!this.#closed) {
-            arm(everyMs);
-          }
-        });
-    };
-    let timer: NodeJS.Timeout | null = null;
-    const arm = (ms: number): void => {
-      if (timer !== null) {
-        this.#timers.splice(this.#timers.indexOf(timer), 1);
-      }
-      timer = setTimeout(run, ms);
-      timer.unref();
-      this.#timers.push(timer);
-    };
-    arm(firstMs);
+  #stopTasks(): void {
+    for (const task of this.#tasks.splice(0)) {
+      task.stop();
+    }
   }
 
   /** The file is another's: nothing more is written. */
@@ -403,6 +389,7 @@ export class SqliteStore implements Store {
     if (this.#dead === null) {
       this.#dead = error;
       this.#closed = true;
+      this.#stopTasks();
       this.#rejectAll(error);
       void this.#worker.terminate();
       if (this.#open) {
