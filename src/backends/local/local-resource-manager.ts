@@ -381,8 +381,7 @@ export class LocalResourceManager implements ResourceManager {
     }
     this.#watched.clear();
     this.#listener = () => undefined;
-    this.#pools.close();
-    return Promise.resolve();
+    return this.#pools.close();
   }
 
   // -- request ------------------------------------------------------------------------------

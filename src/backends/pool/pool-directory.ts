@@ -198,13 +198,14 @@ export class PoolDirectory {
     await this.#standby.prepare(poolKey(this.#identity(need, null)), need);
   }
 
-  /** Drop the connections. The pools go on. */
-  close(): void {
+  /** Drops the connections. Pools of clusters live on; those that wait for a cluster are of no use without a bridge. */
+  async close(): Promise<void> {
     this.#closed = true;
     for (const client of [...this.#clients.values()]) {
       client.close();
     }
     this.#clients.clear();
+    await this.#standby.end();
   }
 
   #identity(need: PoolNeed, folder: string | null): PoolIdentity {

@@ -62,6 +62,12 @@ export class StandbyPools {
     return null;
   }
 
+  /** Nobody will take them any more. */
+  async end(): Promise<void> {
+    await this.#preparing;
+    await Promise.all((await this.#all()).map(standby => this.#end(standby)));
+  }
+
   async #prepare(key: string, need: PoolNeed): Promise<void> {
     const present = await this.#all();
     if (present.some(standby => standby.key === key)) {

@@ -152,6 +152,9 @@ export class ClusterManager implements ClusterService {
 
   async close(): Promise<void> {
     clearInterval(this._sweepTimer);
+    for (const timer of this._timers) {
+      clearTimeout(timer);
+    }
     await this._controller.close();
     this._books.close();
   }
@@ -546,6 +549,7 @@ export class ClusterManager implements ClusterService {
     const backend = this._context.backends.get(spec.backend);
     const { python, variables } = spec.environment;
     const timer = setTimeout(() => {
+      this._timers.delete(timer);
       backend?.prepare?.({ python, variables }).catch((error: unknown) => {
         this._context.log.warn(
           { err: error },
@@ -554,6 +558,7 @@ export class ClusterManager implements ClusterService {
       });
     }, delayMs);
     timer.unref();
+    this._timers.add(timer);
   }
 
   private _resolve(spec: ParsedSpec, body: unknown): Promise<ResolvedSpec> {
@@ -624,6 +629,7 @@ export class ClusterManager implements ClusterService {
   private readonly _set = new ClusterSet();
   private readonly _keys = new IdempotencyKeys<ClusterView>();
   private readonly _plots = new DashboardList();
+  private readonly _timers = new Set<NodeJS.Timeout>();
   private _sweepTimer: NodeJS.Timeout | undefined;
   private _ready = false;
   private _stream = '';
