@@ -5,7 +5,22 @@ import type { SystemFacts } from './specification.js';
 
 export type Adapter = (job: JobInfo, record: TextRecord) => JobInfo;
 
-const ADAPTERS: Readonly<Record<string, Adapter>> = {};
+/**
+ * A job ended by TERM or KILL whose walltime was used up ran out of it; the same exit before is a
+ * deletion. Compared with the job's own limit, never with a fraction of it.
+ */
+const walltimeUsedUp: Adapter = job =>
+  job.state === 'CANCELLED' &&
+  job.endedBy === undefined &&
+  typeof job.limitSeconds === 'number' &&
+  job.usedSeconds !== null &&
+  job.usedSeconds >= job.limitSeconds
+    ? { ...job, state: 'TIMEOUT' }
+    : job;
+
+const ADAPTERS: Readonly<Record<string, Adapter>> = {
+  'walltime-used-up': walltimeUsedUp
+};
 
 /** @throws RangeError where a specification names an adapter that does not exist. */
 export function adapt(

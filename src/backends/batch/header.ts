@@ -26,6 +26,9 @@ export type ResourceHeader = {
   warnings: string[];
 };
 
+/** Stands in a path where the id would, for systems that cannot write it. */
+const FOLDER = '\u0000';
+
 /** Variable of the templates → the fields of the JobSpec it stands for. */
 const STANDS_FOR: Readonly<Record<string, readonly string[]>> = {
   nodes: ['nodes'],
@@ -246,6 +249,7 @@ export function headerVariables(
   if (typeof spec.workdir === 'string') {
     word('workdir', spec.workdir);
   }
+  variables['shell'] = profile.shell;
   number('nodes', geometry.nodes);
   number('tasks', geometry.tasks);
   number('tasksPerNode', geometry.tasksPerNode);
@@ -473,11 +477,17 @@ function logPath(
       return '';
     }
     if (part.fill === 'id') {
+      if (how.id === null) {
+        return FOLDER;
+      }
       return spec.array !== undefined && how.arrayId !== undefined
         ? how.arrayId
         : how.id;
     }
     return spec.array === undefined ? '' : (how.index ?? '');
   });
-  return parts.join('');
+  const path = parts.join('');
+  // Systems that name the file themselves are told the folder only.
+  const cut = path.indexOf(FOLDER);
+  return cut < 0 ? path : path.slice(0, path.lastIndexOf('/', cut) + 1) || './';
 }

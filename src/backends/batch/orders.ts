@@ -97,9 +97,10 @@ function others(facts: SystemFacts, output: CommandOutput, rest: Rest): Answer {
   if (rest.general !== null) {
     return rest.general;
   }
-  return output.rc === 0 || rest.named
-    ? { code: rest.silent, text: words }
-    : { code: 'ERROR', text: words };
+  if (output.rc === 0) {
+    return { code: rest.silent, text: words };
+  }
+  return { code: rest.named ? facts.cancel.partial : 'ERROR', text: words };
 }
 
 /** Of hold, release, signal …: the same words as of a cancel, but silence is success. */

@@ -75,6 +75,8 @@ export type JobInfo = {
   endsAt: string | null;
   /** Seconds, or `unlimited`. */
   limitSeconds: number | 'unlimited' | null;
+  /** Wall clock used up so far. */
+  usedSeconds: number | null;
   nodes: readonly string[];
   exit: Exit | null;
   /** Grows when the same id is started again; null where the listing does not tell. */

@@ -189,7 +189,9 @@ const stateRule = z.strictObject({
   then: z.enum(JOB_STATES),
   pending: z.enum(PENDING_REASONS).optional(),
   stuck: z.boolean().optional(),
-  container: z.boolean().optional()
+  container: z.boolean().optional(),
+  /** It has ended, though the state (UNKNOWN) does not say how. */
+  final: z.boolean().optional()
 });
 
 const answerPattern = z.strictObject({
@@ -249,7 +251,8 @@ export const systemFactsSchema = z.strictObject({
     quoting: z.enum(QUOTINGS),
     /** How log paths say the id and the element's index; null: cannot. */
     fill: z.strictObject({
-      id: z.string(),
+      /** null: the system names the file itself; only the folder is told. */
+      id: z.string().nullable(),
       arrayId: z.string().optional(),
       index: z.string().nullable().default(null),
       /** What a literal of this is doubled to. */
@@ -389,7 +392,9 @@ export const systemFactsSchema = z.strictObject({
     /** Per id; group `id` names it, else it concerns all that are not named. */
     answers: z.array(answerPattern).default([]),
     /** rc 0 and not a word about an id. */
-    silent: z.enum(['OK', 'UNCERTAIN']).default('OK')
+    silent: z.enum(['OK', 'UNCERTAIN']).default('OK'),
+    /** rc ≠ 0, some ids named: the rest was carried out (or only maybe). */
+    partial: z.enum(['OK', 'UNCERTAIN']).default('UNCERTAIN')
   }),
   orders: z
     .strictObject({

@@ -78,9 +78,12 @@ function parseQuery(
   if (form !== null && records !== null) {
     for (const record of records) {
       const made = jobsOf(facts, form, record, asOf, context);
-      unread += made.jobs.length === 0 && !made.ignored ? 1 : 0;
+      unread += made.jobs.length === 0 && made.ignored !== true ? 1 : 0;
       cut ||= made.cut;
-      for (const job of made.jobs) {
+      const asked = context.asked ?? [];
+      for (const job of made.jobs.filter(
+        one => asked.length === 0 || asked.some(id => covers(facts, one, id))
+      )) {
         keep(facts, jobs, job, context.asked ?? []);
       }
     }
@@ -343,18 +346,15 @@ function assemble(
       ? (form.assumeState ?? '')
       : texts.state;
   const ended = exit(get('exit'));
-  const reading = {
-    ...texts,
-    exit: ended === null ? '' : (ended.signal ?? String(ended.code))
-  };
-  const verdict = stateOf(facts, native, reading);
+  const verdict = stateOf(facts, native, texts);
   const limit = duration(get('limit'));
   const start = instant(get('start'));
-  const final = isFinal(verdict.state);
+  const { final } = verdict;
   const waiting = verdict.state === 'PENDING' || verdict.state === 'HELD';
   const reason = wordOrNull(get('reason')) ?? wordOrNull(get('comment'));
   const pending = waiting ? pendingOf(facts, reason, verdict) : null;
-  const by = /\bby (\S+)/i.exec(native)?.[1];
+  const by = (/\bby (\S+)/i.exec(native) ??
+    /\bterminated by (\S+)/i.exec(reason ?? ''))?.[1];
   const cluster = wordOrNull(get('cluster')) ?? context.cluster;
   const resubmitted = wordOrNull(get('resubmitted'));
   return {
@@ -369,7 +369,7 @@ function assemble(
     nativeReason: reason,
     reasonClass: pending?.reason ?? null,
     stuck: pending?.stuck ?? false,
-    container: verdict.container,
+    container: verdict.container || readId(facts, written)?.whole === true,
     submitTime: instant(get('submit')),
     startTime: waiting ? null : start,
     endTime: final ? instant(get('end')) : null,
@@ -379,6 +379,7 @@ function assemble(
         ? null
         : deadline(get, start, limit, asOf, verdict.state),
     limitSeconds: limit,
+    usedSeconds: numberOf(duration(get('used'))),
     nodes: waiting ? [] : hosts(get('nodes')),
     exit: final || verdict.state === 'STOPPING' ? ended : null,
     incarnation: wholeNumber(get('restarts')),
@@ -387,6 +388,10 @@ function assemble(
     observation: 'fresh',
     asOf
   };
+}
+
+function numberOf(value: number | 'unlimited' | null): number | null {
+  return typeof value === 'number' ? value : null;
 }
 
 /** A suspended job's clock stands still: no deadline is told for it. */
@@ -427,8 +432,11 @@ function plus(from: string, seconds: number): string {
 type Verdict = {
   state: JobState;
   container: boolean;
+  final: boolean;
   pending?: { reason: NonNullable<JobInfo['reasonClass']>; stuck: boolean };
 };
+
+const NO_FIELD = '\u0000';
 
 function stateOf(
   facts: SystemFacts,
@@ -438,21 +446,24 @@ function stateOf(
   const code = cleanCode(native);
   for (const rule of facts.rules) {
     const fits = Object.entries(rule.if).every(([field, pattern]) =>
+      // A field the layout does not have matches nothing, not even "empty".
       new RegExp(pattern, 'iu').test(
-        field === 'state' ? code : (texts[field as StatusField] ?? '')
+        field === 'state' ? code : (texts[field as StatusField] ?? NO_FIELD)
       )
     );
     if (fits) {
       return {
         state: rule.then,
         container: rule.container ?? false,
+        final: rule.final ?? isFinal(rule.then),
         ...(rule.pending === undefined
           ? {}
           : { pending: { reason: rule.pending, stuck: rule.stuck ?? false } })
       };
     }
   }
-  return { state: lookUp(facts, code, native), container: false };
+  const state = lookUp(facts, code, native);
+  return { state, container: false, final: isFinal(state) };
 }
 
 /** `CANCELLED by 1001` → `CANCELLED`, `OUT_OF_ME+` → `OUT_OF_ME`. */

@@ -171,8 +171,7 @@ export function classify(
 /** The system's words without a usage text behind them. */
 function ownWords(stderr: string, stdout: string): string {
   const text = stderr.trim() === '' ? stdout : stderr;
-  return text
-    .replaceAll('\r', '')
-    .replace(/^usage:[\s\S]*$/imu, '')
-    .trim();
+  const plain = text.replaceAll('\r', '');
+  const words = plain.replace(/^\s*usage:[\s\S]*$/imu, '').trim();
+  return words === '' ? plain.trim() : words;
 }

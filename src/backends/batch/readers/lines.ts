@@ -45,13 +45,11 @@ export function readRows(
       argv?.some(word => reader.headerUnless?.includes(word)) ?? false;
     const [first = ''] = lines;
     if (!plain && /^[A-Za-z]/.test(first.trim())) {
-      columns = first
-        .split(reader.separator)
-        .map(name => ({
-          name: name.trim(),
-          separator: reader.separator,
-          width: null
-        }));
+      columns = first.split(reader.separator).map(name => ({
+        name: name.trim(),
+        separator: reader.separator,
+        width: null
+      }));
       lines = lines.slice(1);
     }
   }

@@ -1,0 +1,4 @@
+import { describeTranscripts } from './fixtures/expectations.js';
+import { pbs } from './pbs.js';
+
+describeTranscripts('openpbs', pbs);
