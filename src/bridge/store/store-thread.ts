@@ -3,6 +3,7 @@
  * entered with `workerData.role === 'store'`; its entry calls `runStoreWorker()` then.
  */
 import { EventEmitter } from 'node:events';
+import { basename, dirname, join } from 'node:path';
 import {
   isMainThread,
   parentPort,
@@ -73,11 +74,10 @@ export function runStoreWorker(): void {
 
 /**
  * Enters the running bundle again as a thread.
- * @param file the bundle; by default the file this code runs from, which in the bundle is the bundle.
+ * @param file whose entry calls `runStoreWorker`; by default the bundle this code is in, or, where it
+ *   is not bundled, the program's entry beside it.
  */
-export function threadOf(
-  file: string = import.meta.filename
-): CreateStoreWorker {
+export function threadOf(file: string = ownEntry()): CreateStoreWorker {
   return data =>
     new Worker(file, {
       workerData: data,
@@ -85,6 +85,13 @@ export function threadOf(
       // A debugger or test flags of the parent are not the thread's.
       execArgv: []
     });
+}
+
+function ownEntry(): string {
+  const own = import.meta.filename;
+  return basename(own) === 'store-thread.js'
+    ? join(dirname(own), '..', 'index.js')
+    : own;
 }
 
 /** The same engine on the calling thread, for tests and one-shot tools. */
