@@ -18,6 +18,8 @@ const PIN_MS = 20_000;
 const MINIMUM_AGE_MS = 3_000;
 const DRAINED_GRACE_SECONDS = 10;
 const WITHDRAWN_GRACE_SECONDS = 2;
+/** The whole cluster goes: its scheduler has told the workers already. */
+const STOP_GRACE_SECONDS = 3;
 
 /** Too many of this group work: drain as many jobs as are too many, the cheapest ones. */
 export async function shrink(
@@ -250,16 +252,9 @@ export async function release(
   if (changed.length > 0) {
     await context.books.commit(state, { jobs: changed });
   }
-  const everConnected = held.some(
-    job => job.connected.length > 0 || job.group === null
-  );
   const results = await backendOf(context, state).release(
     held.flatMap(job => (job.handle === null ? [] : [job.handle])),
-    {
-      graceSeconds: everConnected
-        ? DRAINED_GRACE_SECONDS
-        : WITHDRAWN_GRACE_SECONDS
-    }
+    { graceSeconds: graceOf(state, held) }
   );
   const gone: JobRecord[] = [];
   let trouble: {
@@ -319,6 +314,15 @@ export async function release(
     await context.books.commit(state, { jobs: gone, events });
   }
   context.enqueue(state.id);
+}
+
+function graceOf(state: ClusterState, jobs: readonly JobRecord[]): number {
+  if (state.record.phase === 'stopping') {
+    return STOP_GRACE_SECONDS;
+  }
+  return jobs.some(job => job.connected.length > 0)
+    ? DRAINED_GRACE_SECONDS
+    : WITHDRAWN_GRACE_SECONDS;
 }
 
 /** Queued or not yet of use, and not wanted any more. Those without a handle go as soon as they have one. */
