@@ -1,0 +1,171 @@
+/**
+ * Bundles the bridge into jupyterlab_muster/bridge/: `bridge.mjs` (a few lines that switch the
+ * compile cache on) and the program itself under a name with its content's hash. The notice of the
+ * libraries inside is made from what really went in.
+ *
+ * Usage: node script/bundle-bridge.mjs [--no-minify]
+ */
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const output = join(root, 'jupyterlab_muster', 'bridge');
+const { version } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8')
+);
+
+// ws and ssh2 are CommonJS: they want require, __filename and __dirname.
+const banner = [
+  "import { createRequire as __createRequire } from 'node:module';",
+  'const require = __createRequire(import.meta.url);',
+  'const __filename = import.meta.filename;',
+  'const __dirname = import.meta.dirname;'
+].join(' ');
+
+const result = await build({
+  absWorkingDir: root,
+  entryPoints: ['src/bridge/index.ts'],
+  outfile: 'jupyterlab_muster/bridge/program.mjs',
+  bundle: true,
+  platform: 'node',
+  target: 'node22',
+  format: 'esm',
+  banner: { js: banner },
+  // ssh2's optional addons: it works without them, and we ship none.
+  external: ['cpu-features', '*.node'],
+  minify: !process.argv.includes('--no-minify'),
+  keepNames: true,
+  legalComments: 'none',
+  sourcemap: 'external',
+  metafile: true,
+  write: false,
+  logLevel: 'warning',
+  define: {
+    MUSTER_VERSION: JSON.stringify(version),
+    MUSTER_POOL_PROGRAM: JSON.stringify(
+      readFileSync(join(root, 'jupyterlab_muster', 'pool.py'), 'utf8')
+    )
+  }
+});
+
+const program = result.outputFiles.find(file => file.path.endsWith('.mjs'));
+const map = result.outputFiles.find(file => file.path.endsWith('.map'));
+if (program === undefined || map === undefined) {
+  throw new Error('esbuild wrote no program');
+}
+const hash = createHash('sha256')
+  .update(program.contents)
+  .digest('hex')
+  .slice(0, 12);
+const name = `program-${hash}.mjs`;
+
+// Code V8 has compiled once is kept in the user's own cache folder. Never in the shared temporary
+// folder, Node's default: whoever can write there could give us code to run.
+const entry = `${'// Muster ' + version + ': the bridge and the muster command.'}
+import { enableCompileCache } from 'node:module';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+if (process.argv[2] === '--version') {
+  process.stdout.write(${JSON.stringify(version + '\n')});
+} else {
+  const cache = process.env.XDG_CACHE_HOME;
+  try {
+    enableCompileCache(join(cache !== undefined && isAbsolute(cache) ? cache : join(homedir(), '.cache'), 'muster', 'node'));
+  } catch {}
+  try {
+    await import('./${name}');
+  } catch (error) {
+    if (error?.code !== 'ERR_MODULE_NOT_FOUND' || !String(error.message).includes('${name}')) throw error;
+    process.stderr.write('Muster was upgraded while this started: start it again\\n');
+    process.exitCode = 1;
+  }
+}
+`;
+
+mkdirSync(output, { recursive: true });
+const notice = noticeOf(result.metafile);
+writeFileSync(join(output, name), program.contents);
+writeFileSync(join(output, 'THIRD-PARTY-NOTICES.txt'), notice.text);
+// The entry last: a bridge started meanwhile finds the old entry with the old program, or the new.
+writeFileSync(join(output, 'bridge.mjs'), entry);
+for (const old of readdirSync(output)) {
+  if (/^program(-[0-9a-f]+)?\.mjs(\.map)?$/.test(old) && old !== name) {
+    rmSync(join(output, old));
+  }
+}
+// For reading crash logs of a build; not part of the wheel.
+mkdirSync(join(root, 'dist'), { recursive: true });
+writeFileSync(join(root, 'dist', `${name}.map`), map.contents);
+
+const megabytes = (program.contents.length / 1e6).toFixed(2);
+process.stdout.write(
+  `jupyterlab_muster/bridge/${name}: ${megabytes} MB, ${notice.count} libraries\n`
+);
+
+/** Every package with a file in the bundle: its name, version, licence and licence text. */
+function noticeOf(metafile) {
+  const folders = new Set();
+  const inputs = Object.values(metafile.outputs).flatMap(one =>
+    Object.entries(one.inputs).filter(([, input]) => input.bytesInOutput > 0)
+  );
+  for (const [path] of inputs) {
+    const match = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path);
+    if (match !== null) {
+      folders.add(match[1]);
+    }
+  }
+  const packages = [...folders]
+    .map(folder => {
+      const facts = JSON.parse(
+        readFileSync(join(root, folder, 'package.json'), 'utf8')
+      );
+      const licence =
+        typeof facts.license === 'string'
+          ? facts.license
+          : (facts.license?.type ??
+            facts.licenses?.map(one => one.type).join(' OR '));
+      if (licence === undefined) {
+        throw new Error(`${folder} says no licence`);
+      }
+      return {
+        name: facts.name,
+        version: facts.version,
+        licence,
+        text: licenceText(folder)
+      };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const text = packages
+    .map(
+      one =>
+        `${'='.repeat(78)}\n${one.name} ${one.version} (${one.licence})\n\n${one.text}\n`
+    )
+    .join('\n');
+  return {
+    count: packages.length,
+    text: `The bridge of Muster contains these libraries.\n\n${text}`
+  };
+}
+
+function licenceText(folder) {
+  const file = readdirSync(join(root, folder))
+    .sort()
+    .find(
+      name =>
+        /^(licen[sc]e|copying)/i.test(name) &&
+        existsSync(join(root, folder, name))
+    );
+  return file === undefined
+    ? '(the package carries no licence file)'
+    : readFileSync(join(root, folder, file), 'utf8').trim();
+}
