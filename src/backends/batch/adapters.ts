@@ -2,6 +2,7 @@
 import type { TextRecord } from './readers/read.js';
 import type { JobInfo } from './results.js';
 import type { SystemFacts } from './specification.js';
+import { readNativeDuration } from './walltime.js';
 
 export type Adapter = (job: JobInfo, record: TextRecord) => JobInfo;
 
@@ -18,7 +19,30 @@ const walltimeUsedUp: Adapter = job =>
     ? { ...job, state: 'TIMEOUT' }
     : job;
 
+/**
+ * Grid Engine's accounting says "assumedly after job" for every kill. Where the request names a
+ * time limit, hard or soft, and the run reached it, the limit was the reason.
+ */
+const sgeLimits: Adapter = (job, record) => {
+  const limits = [
+    ...(record['category'] ?? '').matchAll(/\b[hs]_rt=(\S+?)(?:,|\s|$)/g)
+  ]
+    .map(one => readNativeDuration('sge', one[1] ?? ''))
+    .filter(one => typeof one === 'number');
+  const killed =
+    job.exit !== null &&
+    ['SIGKILL', 'SIGUSR1', 'SIGXCPU'].includes(job.exit.signal ?? '');
+  return job.state === 'FAILED' &&
+    killed &&
+    job.usedSeconds !== null &&
+    limits.length > 0 &&
+    job.usedSeconds >= Math.min(...limits)
+    ? { ...job, state: 'TIMEOUT' }
+    : job;
+};
+
 const ADAPTERS: Readonly<Record<string, Adapter>> = {
+  'sge-limits': sgeLimits,
   'walltime-used-up': walltimeUsedUp
 };
 

@@ -80,7 +80,11 @@ export type Scheduling = {
   submitArgv(file: string, profile?: BatchProfile): Invocation;
   parseSubmit(output: CommandOutput, profile?: BatchProfile): SubmitResult;
   /** One command per chunk of ids. @throws SpecError where a word is not an id of this system */
-  statusArgv(ids: readonly string[], profile?: BatchProfile): string[][];
+  statusArgv(
+    ids: readonly string[],
+    options?: { user?: string },
+    profile?: BatchProfile
+  ): string[][];
   /** All of a user's live jobs; by token where the system can. */
   listArgv(
     query: { user: string; token?: string },
@@ -146,9 +150,13 @@ export function schedulingFor(facts: SystemFacts): Scheduling {
     }
   ): string[][] => {
     const good = checked(facts, ids);
+    // A command that does not name the ids lists them all in one go.
+    const chunk = /\{(ids|idList|id|pairs)\}/.test(template.flat().join(' '))
+      ? options.chunk
+      : Math.max(1, good.length);
     const groups: string[][] = [];
-    for (let at = 0; at < good.length; at += options.chunk) {
-      const part = good.slice(at, at + options.chunk);
+    for (let at = 0; at < good.length; at += chunk) {
+      const part = good.slice(at, at + chunk);
       groups.push(
         build(
           template,
@@ -208,12 +216,13 @@ export function schedulingFor(facts: SystemFacts): Scheduling {
     }),
     parseSubmit: (output, profile = NO_PROFILE) =>
       parseSubmit(facts, output, profile),
-    statusArgv: (ids, profile = NO_PROFILE) =>
+    statusArgv: (ids, options = {}, profile = NO_PROFILE) =>
       chunks(facts.status.argv, ids, {
         chunk: facts.status.chunk,
         separator: facts.status.idSeparator,
         extra: profile.queryArgs,
-        profile
+        profile,
+        variables: { user: options.user }
       }),
     listArgv: ({ user, token }, profile = NO_PROFILE) =>
       build(

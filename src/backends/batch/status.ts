@@ -289,7 +289,7 @@ function identityOf(
   const tasks = wordOrNull(get('tasks'))?.replace(/%\d+$/, '') ?? null;
   const index = wholeNumber(get('index'));
   const component = wholeNumber(get('component'));
-  if (tasks !== null && /[-,]/.test(tasks)) {
+  if (tasks !== null && /\d[-,]/.test(tasks)) {
     const expanded =
       expandCollective(facts, `${master ?? written}_[${tasks}]`) ??
       expandCollective(facts, `${master ?? written}.${tasks}`);
@@ -436,8 +436,6 @@ type Verdict = {
   pending?: { reason: NonNullable<JobInfo['reasonClass']>; stuck: boolean };
 };
 
-const NO_FIELD = '\u0000';
-
 function stateOf(
   facts: SystemFacts,
   native: string,
@@ -445,12 +443,11 @@ function stateOf(
 ): Verdict {
   const code = cleanCode(native);
   for (const rule of facts.rules) {
-    const fits = Object.entries(rule.if).every(([field, pattern]) =>
+    const fits = Object.entries(rule.if).every(([field, pattern]) => {
+      const text = field === 'state' ? code : texts[field as StatusField];
       // A field the layout does not have matches nothing, not even "empty".
-      new RegExp(pattern, 'iu').test(
-        field === 'state' ? code : (texts[field as StatusField] ?? NO_FIELD)
-      )
-    );
+      return text !== undefined && new RegExp(pattern, 'u').test(text);
+    });
     if (fits) {
       return {
         state: rule.then,
