@@ -124,7 +124,19 @@ export async function startBridge({ program = [BUNDLE], python }) {
       await sleep(2);
     }
   }
-  return { ...bridge, startMs: performance.now() - begun };
+  const startMs = performance.now() - begun;
+  for (;;) {
+    try {
+      await bridge.call('GET', 'clusters');
+      return { ...bridge, startMs, readyMs: performance.now() - begun };
+    } catch (error) {
+      if (error.status !== 503 || performance.now() - begun > 60_000) {
+        await bridge.stop();
+        throw error;
+      }
+      await sleep(2);
+    }
+  }
 }
 
 /** Processes whose command line or working folder is in a folder, after up to 10 s of grace. */
