@@ -22,14 +22,13 @@ import { encodeFrames } from './wire/framing.js';
 import { encodeMessage } from './wire/messages.js';
 import { RpcComm } from './wire/rpc.js';
 
-const clusters: TestCluster[] = [];
 const comms: Comm[] = [];
 
 afterEach(async () => {
   comms.splice(0).forEach(comm => {
     comm.destroy();
   });
-  await Promise.all(clusters.splice(0).map(cluster => cluster.stop()));
+  await TestCluster.stopAll();
 });
 
 async function start(
@@ -37,9 +36,7 @@ async function start(
   transport: 'tcp' | 'tls',
   environment: Record<string, string> = {}
 ): Promise<TestCluster> {
-  const cluster = await TestCluster.start({ version, transport, environment });
-  clusters.push(cluster);
-  return cluster;
+  return TestCluster.start({ version, transport, environment });
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<LinkError> {

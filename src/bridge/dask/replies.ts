@@ -77,7 +77,7 @@ function readWorker(address: string, value: unknown): SchedulerWorker | null {
   return {
     address,
     // The command line turns `--name 7` into the integer 7.
-    name: String(worker.name ?? worker.id ?? address),
+    name: nameOf(worker.name) ?? nameOf(worker.id) ?? address,
     host: worker.host ?? null,
     status: worker.status,
     nthreads: worker.nthreads,
@@ -96,6 +96,12 @@ function readWorker(address: string, value: unknown): SchedulerWorker | null {
     inMemory: count('memory'),
     metricsTime: metrics?.time ?? null
   };
+}
+
+function nameOf(value: unknown): string | null {
+  return typeof value === 'string' || typeof value === 'number'
+    ? String(value)
+    : null;
 }
 
 const schemas = {

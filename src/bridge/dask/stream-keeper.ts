@@ -196,6 +196,13 @@ export class StreamKeeper {
     this._sleeper.wake('removal');
   }
 
+  /** Nothing is said after the end. */
+  private _say(event: LinkEvent): void {
+    if (!this._ended) {
+      this._options.onEvent(event);
+    }
+  }
+
   private _lose(reason: LinkError): void {
     this._opening = null;
     if (this._stream === null || this._ended) {
@@ -225,22 +232,24 @@ export class StreamKeeper {
 
   private async _reconnect(): Promise<void> {
     let said = '';
-    for (let failures = 0; !this._ended; failures++) {
+    for (let failures = 0; ; failures++) {
       await this._sleeper.sleep(fullJitterMs(failures, BACKOFF));
       if (this._ended) {
         return;
       }
-      try {
-        await this._connect();
+      const failure = await this._connect().then(
+        () => null,
+        (error: unknown) =>
+          error instanceof Error ? error.message : String(error)
+      );
+      if (this.connected) {
         this._sleeper.wake('connected');
         this._options.onEvent({ type: 'connected' });
         return;
-      } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
-        if (message !== said && !this._ended) {
-          said = message;
-          this._options.onEvent({ type: 'lost', message });
-        }
+      }
+      if (failure !== null && failure !== said) {
+        said = failure;
+        this._say({ type: 'lost', message: failure });
       }
     }
   }

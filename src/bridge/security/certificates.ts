@@ -7,6 +7,7 @@ import { webcrypto, X509Certificate } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdtemp, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type * as X509Library from '@peculiar/x509';
 import type { TlsFiles } from '../dask/launch.js';
 import type { LinkSecurity } from '../dask/scheduler-link.js';
 import {
@@ -16,7 +17,7 @@ import {
   verifyPrivateFolder
 } from './private-files.js';
 
-type X509 = typeof import('@peculiar/x509');
+type X509 = typeof X509Library;
 type CryptoKeyPair = webcrypto.CryptoKeyPair;
 
 export type CertificateRole = 'scheduler' | 'worker' | 'client';
@@ -111,7 +112,7 @@ export async function createClusterCertificates(options: {
     ]
   });
   const files = await Promise.all([
-    { name: 'ca.pem', text: authority.toString('pem') },
+    Promise.resolve({ name: 'ca.pem', text: authority.toString('pem') }),
     pemOfKey(authorityKeys as CryptoKeyPair).then(text => ({
       name: 'ca-key.pem',
       text
@@ -205,7 +206,10 @@ export async function removeKeys(folder: string): Promise<void> {
 }
 
 /** Where the files of a role are, or will be; nothing is read. */
-export function certificateFiles(folder: string, role: CertificateRole): TlsFiles {
+export function certificateFiles(
+  folder: string,
+  role: CertificateRole
+): TlsFiles {
   const tls = join(folder, TLS_FOLDER);
   return {
     caFile: join(tls, 'ca.pem'),

@@ -3,7 +3,7 @@
  * whatever follows it) have their own, so that a stuck retirement never holds up a look.
  */
 import { LinkError } from './errors.js';
-import { RpcComm, type Request } from './rpc.js';
+import type { RpcComm, Request } from './rpc.js';
 
 export type CallOptions = {
   deadlineMs: number;
@@ -63,20 +63,31 @@ export class RpcPool {
   }
 
   private async _acquire(): Promise<RpcComm> {
-    if (this._closed) {
-      throw closedByUs();
-    }
+    this._refuseWhenClosed();
     let rpc = this._idle.pop();
     while (rpc !== undefined && rpc.comm.closed) {
       rpc = this._idle.pop();
     }
-    rpc ??= await this._open();
-    if (this._closed) {
-      rpc.comm.destroy();
-      throw closedByUs();
+    if (rpc === undefined) {
+      rpc = await this._open();
+      try {
+        this._refuseWhenClosed();
+      } catch (error) {
+        rpc.comm.destroy();
+        throw error;
+      }
     }
     this._busy.add(rpc);
     return rpc;
+  }
+
+  private _refuseWhenClosed(): void {
+    if (this._closed) {
+      throw new LinkError({
+        kind: 'closed',
+        message: 'The link to the scheduler has been closed'
+      });
+    }
   }
 
   private _release(rpc: RpcComm): void {
@@ -123,11 +134,4 @@ class Lane {
 
   private _places: number;
   private readonly _waiting: (() => void)[] = [];
-}
-
-function closedByUs(): LinkError {
-  return new LinkError({
-    kind: 'closed',
-    message: 'The link to the scheduler has been closed'
-  });
 }

@@ -3,7 +3,7 @@
  * matched by order alone: after a missed deadline or a loss the comm is destroyed, never reused,
  * and no call is ever repeated by itself (H10).
  */
-import { Comm } from './comm.js';
+import type { Comm } from './comm.js';
 import { LinkError } from './errors.js';
 import { isMap, type PlainMap } from './messages.js';
 
