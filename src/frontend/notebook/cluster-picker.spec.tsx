@@ -13,7 +13,7 @@ import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { act } from '@testing-library/react';
 import { getByRole, queryByRole } from '@testing-library/dom';
-import type { ClusterView } from '../../protocol/index';
+import type { ClusterId, ClusterView } from '../../protocol/index';
 import { ClusterPicker } from './cluster-picker';
 import { NotebookLink } from './notebook-link';
 import {
@@ -74,25 +74,31 @@ const item = (name: RegExp): HTMLElement => {
   return found;
 };
 /** By keyboard: jsdom has no geometry to hit with a pointer. */
-const click = async (name: RegExp): Promise<void> => {
-  const press = (keyCode: number): void => {
-    getByRole(document.body, 'menu').dispatchEvent(
-      new KeyboardEvent('keydown', { keyCode, bubbles: true })
-    );
-    MessageLoop.flush();
-  };
+const key = (keyCode: number): void => {
+  getByRole(document.body, 'menu').dispatchEvent(
+    new KeyboardEvent('keydown', { keyCode, bubbles: true })
+  );
+  MessageLoop.flush();
+};
+const press = async (keyCode: number, until: RegExp): Promise<void> => {
   await act(async () => {
     for (
       let step = 0;
-      !item(name).classList.contains('lm-mod-active');
+      !item(until).classList.contains('lm-mod-active');
       step += 1
     ) {
       if (step > 20) {
-        throw new Error(`${String(name)} cannot be reached`);
+        throw new Error(`${String(until)} cannot be reached`);
       }
-      press(40);
+      key(keyCode);
     }
-    press(13);
+    await settle();
+  });
+};
+const click = async (name: RegExp): Promise<void> => {
+  await press(40, name);
+  await act(async () => {
+    key(13);
     await settle();
     MessageLoop.flush();
   });
@@ -147,6 +153,23 @@ describe('the picker', () => {
     );
     await refresh();
     expect(item(/analysis/).textContent).toContain('9 workers');
+  });
+
+  it('stays open, at the same item, when a cluster comes or goes', async () => {
+    await show();
+    openMenu();
+    await press(40, /explore/);
+    source.set(
+      cluster({ id: '0000000000000003' as ClusterId, name: 'fresh' }),
+      ...source.clusters
+    );
+    await refresh();
+    expect(item(/fresh/).textContent).toContain('2 workers');
+    expect(item(/explore/).classList).toContain('lm-mod-active');
+    expect(button().getAttribute('aria-expanded')).toBe('true');
+    await click(/explore/);
+    expect(chosen).toEqual(['explore']);
+    expect(button().getAttribute('aria-expanded')).toBe('false');
   });
 
   it('binds the notebook to what is chosen and shows it connected with its workers', async () => {

@@ -16,14 +16,14 @@ export class ClusterPicker extends ReactWidget {
     this._link = options.link;
     this._trans = options.trans;
     this._menu = new PickerMenu(options);
-    this._menu.menu.aboutToClose.connect(this._onMenuClose, this);
+    this._menu.closed.connect(this._onMenuClose, this);
   }
 
   override dispose(): void {
     if (this.isDisposed) {
       return;
     }
-    this._menu.menu.aboutToClose.disconnect(this._onMenuClose, this);
+    this._menu.closed.disconnect(this._onMenuClose, this);
     this._menu.dispose();
     super.dispose();
   }

@@ -2,6 +2,8 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { CommandRegistry } from '@lumino/commands';
 import type { IDisposable } from '@lumino/disposable';
+import { Signal } from '@lumino/signaling';
+import type { ISignal } from '@lumino/signaling';
 import { h } from '@lumino/virtualdom';
 import type { VirtualElement } from '@lumino/virtualdom';
 import { Menu } from '@lumino/widgets';
@@ -36,24 +38,20 @@ export class PickerMenu implements IDisposable {
     this._menu.aboutToClose.connect(this._onClose, this);
   }
 
-  get isOpen(): boolean {
-    return this._menu.isAttached;
-  }
-
-  /** Emitted, among others, before the menu closes. */
-  get menu(): Menu {
-    return this._menu;
+  /** The menu has closed, by a choice or without one. */
+  get closed(): ISignal<this, void> {
+    return this._closed;
   }
 
   /** Below a button, its right edges aligned. */
   open(button: HTMLElement): void {
     const { source, link } = this._options;
+    this._button = button;
     this._attached ??= source.attach();
     source.changed.connect(this._refresh, this);
     link.changed.connect(this._refresh, this);
     this._fill();
-    const box = button.getBoundingClientRect();
-    this._menu.open(box.right, box.bottom, { horizontalAlignment: 'right' });
+    this._show();
   }
 
   get isDisposed(): boolean {
@@ -67,18 +65,41 @@ export class PickerMenu implements IDisposable {
     this._onClose();
     this._menu.aboutToClose.disconnect(this._onClose, this);
     this._menu.dispose();
+    Signal.clearData(this);
   }
 
-  /** Counts change in place; only another set of items is a new list, with the place kept. */
+  /** Counts change in place; other items need another menu, opened where the old one was. */
   private _refresh(): void {
+    if (!this._menu.isAttached) {
+      return;
+    }
     const items = this._items();
     if (signature(items) === this._signature) {
       this._menu.update();
       return;
     }
-    const index = this._menu.activeIndex;
-    this._fill();
-    this._menu.activeIndex = Math.min(index, this._menu.items.length - 1);
+    const active = this._menu.activeItem;
+    this._isRefilling = true;
+    try {
+      // Lumino closes a menu whose items change.
+      this._fill();
+      this._show();
+    } finally {
+      this._isRefilling = false;
+    }
+    this._menu.activeIndex = this._menu.items.findIndex(
+      item =>
+        active !== null &&
+        item.command === active.command &&
+        JSON.stringify(item.args) === JSON.stringify(active.args)
+    );
+  }
+
+  private _show(): void {
+    if (this._button !== null) {
+      const box = this._button.getBoundingClientRect();
+      this._menu.open(box.right, box.bottom, { horizontalAlignment: 'right' });
+    }
   }
 
   private _fill(): void {
@@ -188,16 +209,24 @@ export class PickerMenu implements IDisposable {
   }
 
   private _onClose(): void {
+    if (this._isRefilling) {
+      return;
+    }
     const { source, link } = this._options;
     source.changed.disconnect(this._refresh, this);
     link.changed.disconnect(this._refresh, this);
     this._attached?.dispose();
     this._attached = null;
+    this._button = null;
+    this._closed.emit();
   }
 
   private readonly _options: PickerMenu.IOptions;
   private readonly _commands: CommandRegistry;
   private readonly _menu: Menu;
+  private readonly _closed = new Signal<this, void>(this);
+  private _button: HTMLElement | null = null;
+  private _isRefilling = false;
   private _signature = '';
   private _attached: IDisposable | null = null;
 }
