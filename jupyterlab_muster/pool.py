@@ -72,6 +72,15 @@ HELPFUL = (
     "numpy",
     "lz4",
 )
+STANDBY_FILES = (
+    "socket",
+    "pool.json",
+    "config.json",
+    "pool.py",
+    "pool.log",
+    "journal.jsonl",
+    "lock",
+)
 #: Waits until its start is in the journal, then becomes the program; the pid stays the same.
 EXEC_GATE = 'read -r go || exit 70; exec "$@" </dev/null'
 
@@ -716,18 +725,19 @@ class Pool:
             except (OSError, PoolError) as error:
                 reasons.append(f"{path}: {error}")
                 continue
-            self.close_listener()
+            self.close_listener(kept=path)
             self.listener = listener
             self.socket_path = path
             self.selector.register(listener, selectors.EVENT_READ, self.on_connect)
             return
         raise PoolError("no-socket", "no place for the pool's socket: " + "; ".join(reasons))
 
-    def close_listener(self) -> None:
+    def close_listener(self, kept: Path | None = None) -> None:
         if self.listener is not None:
             self.selector.unregister(self.listener)
             self.listener.close()
-            self.socket_path.unlink(missing_ok=True)
+            if self.socket_path != kept:
+                self.socket_path.unlink(missing_ok=True)
             self.listener = None
 
     def write_state(self) -> None:
@@ -1056,10 +1066,10 @@ class Pool:
 
     def op_terminate(self, _client: Client, message: dict[str, Any]) -> dict[str, Any]:
         """End one process: SIGTERM to its group, after the grace SIGKILL."""
+        grace = float(message["graceSeconds"])
         process = self.find(message)
         if process is None:
             return {"known": False}
-        grace = float(message["graceSeconds"])
         if process.state != "ended":
             deadline = time.monotonic() + max(0.0, grace)
             if process.state == "running" or process.kill_at is None:
@@ -1073,8 +1083,8 @@ class Pool:
 
     def op_kill(self, _client: Client, message: dict[str, Any]) -> dict[str, Any]:
         """Send one signal to the process itself."""
-        process = self.find(message)
         number = signal.Signals[message["signal"]]
+        process = self.find(message)
         if process is None:
             return {"known": False}
         if process.state != "ended" and self.is_itself(process):
@@ -1083,11 +1093,12 @@ class Pool:
         return {"known": True, "process": process.view()}
 
     def find(self, message: dict[str, Any]) -> Process | None:
+        name, pid, start_time = message["id"], message["pid"], message["startTime"]
         for process in self.processes.values():
             if (
-                process.id == message["id"]
-                and process.pid == message["pid"]
-                and self.inspect.same(process.start_time, message["startTime"])
+                process.id == name
+                and process.pid == pid
+                and self.inspect.same(process.start_time, start_time)
             ):
                 return process
         return None
@@ -1375,7 +1386,7 @@ def take_lock(folder: Path) -> int:
 
 def remove_folder(folder: Path) -> None:
     """The few files a standby pool made."""
-    for name in ("socket", "pool.json", "config.json", "pool.py", "pool.log", "journal.jsonl", "lock"):
+    for name in STANDBY_FILES:
         try:
             (folder / name).unlink(missing_ok=True)
         except OSError:

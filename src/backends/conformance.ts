@@ -29,14 +29,14 @@ export type ConformanceWorld = {
   /** Something of the same kind that is not ours. `forged`: a handle of ours, bent to point at it. */
   foreign(handle: Handle): Promise<{
     forged: Handle;
-    stillThere(): Promise<boolean>;
+    stillThere: () => Promise<boolean>;
   }>;
   /** The manager's listing lacks the job for a moment; the result makes it whole again. */
   hide(handle: Handle): Promise<() => Promise<void>>;
   /** The manager does not answer; the result lets it answer again. */
   cutOff(): Promise<() => Promise<void>>;
   /** The manager says it will take the job back, then does. Only with `reclaimNotice`. */
-  reclaim?(handle: Handle): Promise<void>;
+  reclaim?: (handle: Handle) => Promise<void>;
   /** Let time pass until the condition holds. */
   until(condition: () => boolean | Promise<boolean>): Promise<void>;
   close(): Promise<void>;

@@ -26,8 +26,9 @@ export class ProcInspection implements ProcessInspection {
     await Promise.all(
       pids.map(async pid => {
         const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(
-          (error: NodeJS.ErrnoException) => {
-            if (error.code === 'ENOENT' || error.code === 'ESRCH') {
+          (error: unknown) => {
+            const { code } = error as NodeJS.ErrnoException;
+            if (code === 'ENOENT' || code === 'ESRCH') {
               return null;
             }
             throw error;

@@ -192,9 +192,7 @@ export class PoolClient {
           if (parsed.success) {
             resolve(parsed.data);
           } else {
-            reject(
-              new PoolRequestError('bad-reply', parsed.error.issues.join('; '))
-            );
+            reject(new PoolRequestError('bad-reply', parsed.error.message));
           }
         },
         reject,

@@ -145,8 +145,8 @@ export class PoolDirectory {
   async poolFolders(folder: string): Promise<string[]> {
     const parent = join(folder, 'pool');
     const entries = await readdir(parent, { withFileTypes: true }).catch(
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') {
+      (error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
           return [];
         }
         throw error;

@@ -105,14 +105,12 @@ export class StandbyPools {
 
   /** Those that live, oldest first; what dead ones left is removed. */
   async #all(): Promise<Standby[]> {
-    const names = await readdir(this.#folder).catch(
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') {
-          return [];
-        }
-        throw error;
+    const names = await readdir(this.#folder).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+        return [];
       }
-    );
+      throw error;
+    });
     const bootId = await this.#options.bootId();
     const found: Standby[] = [];
     for (const name of names) {
@@ -142,8 +140,11 @@ export class StandbyPools {
   async #end(standby: Standby): Promise<void> {
     try {
       const client = await PoolClient.connect(standby.state.socket);
-      await client.shutdown(this.#options.startTimeoutMs);
-      client.close();
+      try {
+        await client.shutdown(this.#options.answerTimeoutMs);
+      } finally {
+        client.close();
+      }
     } catch {
       // It has ended, or been taken, meanwhile.
     }
