@@ -1,7 +1,7 @@
 /**
  * Bundles the bridge into jupyterlab_muster/bridge/: `bridge.mjs` (a few lines that switch the
- * compile cache on) and the program itself under a name with its content's hash. The notice of the
- * libraries inside is made from what really went in.
+ * compile cache on), the daemon and the command, each under a name with its content's hash. The
+ * notice of the libraries inside is made from what really went in.
  *
  * Usage: node script/bundle-bridge.mjs [--no-minify]
  */
@@ -32,10 +32,17 @@ const banner = [
   'const __dirname = import.meta.dirname;'
 ].join(' ');
 
+/** The daemon, and apart from it the command, which has to start in a blink. */
+const PROGRAMS = {
+  program: 'src/bridge/index.ts',
+  cli: 'src/bridge/cli/index.ts'
+};
+
 const result = await build({
   absWorkingDir: root,
-  entryPoints: ['src/bridge/index.ts'],
-  outfile: 'jupyterlab_muster/bridge/program.mjs',
+  entryPoints: PROGRAMS,
+  outdir: 'jupyterlab_muster/bridge',
+  outExtension: { '.js': '.mjs' },
   bundle: true,
   platform: 'node',
   target: 'node22',
@@ -58,16 +65,31 @@ const result = await build({
   }
 });
 
-const program = result.outputFiles.find(file => file.path.endsWith('.mjs'));
-const map = result.outputFiles.find(file => file.path.endsWith('.map'));
-if (program === undefined || map === undefined) {
-  throw new Error('esbuild wrote no program');
-}
-const hash = createHash('sha256')
-  .update(program.contents)
-  .digest('hex')
-  .slice(0, 12);
-const name = `program-${hash}.mjs`;
+const outputs = Object.fromEntries(
+  Object.keys(PROGRAMS).map(kind => {
+    const file = result.outputFiles.find(one =>
+      one.path.endsWith(`/${kind}.mjs`)
+    );
+    const map = result.outputFiles.find(one =>
+      one.path.endsWith(`/${kind}.mjs.map`)
+    );
+    if (file === undefined || map === undefined) {
+      throw new Error(`esbuild wrote no ${kind}`);
+    }
+    const hash = createHash('sha256')
+      .update(file.contents)
+      .digest('hex')
+      .slice(0, 12);
+    return [
+      kind,
+      {
+        name: `${kind}-${hash}.mjs`,
+        contents: file.contents,
+        map: map.contents
+      }
+    ];
+  })
+);
 
 // Code V8 has compiled once is kept in the user's own cache folder. Never in the shared temporary
 // folder, Node's default: whoever can write there could give us code to run.
@@ -83,9 +105,14 @@ if (process.argv[2] === '--version') {
     enableCompileCache(join(cache !== undefined && isAbsolute(cache) ? cache : join(homedir(), '.cache'), 'muster', 'node'));
   } catch {}
   try {
-    await import('./${name}');
+    if (process.argv[2] === 'cli') {
+      const { runCli } = await import('./${outputs.cli.name}');
+      process.exitCode = await runCli(process.argv.slice(3));
+    } else {
+      await import('./${outputs.program.name}');
+    }
   } catch (error) {
-    if (error?.code !== 'ERR_MODULE_NOT_FOUND' || !String(error.message).includes('${name}')) throw error;
+    if (error?.code !== 'ERR_MODULE_NOT_FOUND') throw error;
     process.stderr.write('Muster was upgraded while this started: start it again\\n');
     process.exitCode = 1;
   }
@@ -94,23 +121,30 @@ if (process.argv[2] === '--version') {
 
 mkdirSync(output, { recursive: true });
 const notice = noticeOf(result.metafile);
-writeFileSync(join(output, name), program.contents);
+for (const { name, contents } of Object.values(outputs)) {
+  writeFileSync(join(output, name), contents);
+}
 writeFileSync(join(output, 'THIRD-PARTY-NOTICES.txt'), notice.text);
-// The entry last: a bridge started meanwhile finds the old entry with the old program, or the new.
+// The entry last: a bridge started meanwhile finds the old entry with the old programs, or the new.
 writeFileSync(join(output, 'bridge.mjs'), entry);
+const current = new Set(Object.values(outputs).map(({ name }) => name));
 for (const old of readdirSync(output)) {
-  if (/^program(-[0-9a-f]+)?\.mjs(\.map)?$/.test(old) && old !== name) {
+  if (
+    /^(program|cli)(-[0-9a-f]+)?\.mjs(\.map)?$/.test(old) &&
+    !current.has(old)
+  ) {
     rmSync(join(output, old));
   }
 }
 // For reading crash logs of a build; not part of the wheel.
 mkdirSync(join(root, 'dist'), { recursive: true });
-writeFileSync(join(root, 'dist', `${name}.map`), map.contents);
-
-const megabytes = (program.contents.length / 1e6).toFixed(2);
-process.stdout.write(
-  `jupyterlab_muster/bridge/${name}: ${megabytes} MB, ${notice.count} libraries\n`
-);
+for (const { name, contents, map } of Object.values(outputs)) {
+  writeFileSync(join(root, 'dist', `${name}.map`), map);
+  process.stdout.write(
+    `jupyterlab_muster/bridge/${name}: ${(contents.length / 1e6).toFixed(2)} MB\n`
+  );
+}
+process.stdout.write(`${notice.count} libraries in it\n`);
 
 /** Every package with a file in the bundle: its name, version, licence and licence text. */
 function noticeOf(metafile) {

@@ -1,7 +1,7 @@
 /**
- * The one program of the bundle: `serve` (the daemon), `cli` (the `muster` command), `--version`,
- * and the store's thread, which enters the same file again. What each needs is imported when it is
- * needed: evaluating everything takes ten times as long as starting Node.
+ * The daemon's program: `serve`, `--version`, and the store's thread, which enters the same file
+ * again. The `muster` command is a program of its own in the bundle (cli/index.ts): it must start in
+ * a blink, and reading this one takes ten times as long as starting Node.
  */
 import { isMainThread, workerData } from 'node:worker_threads';
 import { VERSION } from './version.js';
@@ -24,11 +24,6 @@ async function run(args: readonly string[]): Promise<void> {
     case 'serve':
       await serve(rest);
       return;
-    case 'cli': {
-      const { runCli } = await import('./cli/index.js');
-      process.exitCode = await runCli(rest);
-      return;
-    }
     default:
       process.stderr.write(
         'usage: bridge.mjs serve … | cli … | --version (normally started by muster or Jupyter)\n'

@@ -1,0 +1,200 @@
+/** From a file and flags to the body of POST clusters. The flags' word is above the file's. */
+import { readFile } from 'node:fs/promises';
+import type {
+  BackendView,
+  ClusterSpec,
+  ProfileView
+} from '../../protocol/index.js';
+import { adaptiveScale, fixedScale, typedOptions, whole } from './amounts.js';
+import type { ApiClient } from './api-client.js';
+import type { CliContext } from './context.js';
+import { usage } from './failure.js';
+
+export type SpecFlags = {
+  file?: string;
+  backend?: string;
+  profile?: string;
+  name?: string;
+  workers?: string;
+  cores?: string;
+  memory?: string;
+  adapt?: string;
+  workerCores?: string;
+  workerMemory?: string;
+  workerGpus?: string;
+  workersPerJob?: string;
+  option?: string[];
+  python?: string;
+  kernelspec?: string;
+};
+
+type Body = Record<string, unknown>;
+
+export async function specOf(
+  context: CliContext,
+  client: ApiClient,
+  flags: SpecFlags
+): Promise<ClusterSpec> {
+  const body: Body = { ...(await fromFile(context, flags.file)) };
+  for (const field of ['name', 'backend', 'profile'] as const) {
+    if (flags[field] !== undefined) {
+      body[field] = flags[field];
+    }
+  }
+  const profile = await profileOf(client, body['profile']);
+  const options = await optionsOf(client, body, profile, flags);
+  const group = groupFlags(flags, options);
+  if (group !== null) {
+    body['groups'] = withGroup(body['groups'] ?? profile?.['groups'], group);
+  }
+  const environment = environmentOf(context, client, body, profile, flags);
+  if (environment !== null) {
+    body['environment'] = environment;
+  }
+  return body;
+}
+
+async function fromFile(
+  context: CliContext,
+  file: string | undefined
+): Promise<Body> {
+  if (file === undefined) {
+    return {};
+  }
+  let text: string;
+  try {
+    text =
+      file === '-'
+        ? await context.io.readStdin()
+        : await readFile(file, 'utf8');
+  } catch (error) {
+    throw usage(`-f: ${(error as Error).message}`);
+  }
+  const { parse } = await import('yaml');
+  let value: unknown;
+  try {
+    value = parse(text, { maxAliasCount: 50 }) as unknown;
+  } catch (error) {
+    throw usage(
+      `-f ${file} is not YAML: ${(error as Error).message.split('\n')[0] ?? ''}`
+    );
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw usage(`-f ${file} is not a cluster's specification`);
+  }
+  return value as Body;
+}
+
+async function profileOf(
+  client: ApiClient,
+  name: unknown
+): Promise<Body | null> {
+  if (typeof name !== 'string') {
+    return null;
+  }
+  const profiles = await client.all<ProfileView>('profiles');
+  // An unknown one is the API's to refuse, in its own words.
+  return profiles.find(profile => profile.name === name)?.spec ?? null;
+}
+
+async function optionsOf(
+  client: ApiClient,
+  body: Body,
+  profile: Body | null,
+  flags: SpecFlags
+): Promise<Record<string, unknown>> {
+  if (flags.option === undefined || flags.option.length === 0) {
+    return {};
+  }
+  const name = body['backend'] ?? profile?.['backend'] ?? 'local';
+  const backends = await client.all<BackendView>('backends');
+  const backend = backends.find(one => one.name === name);
+  return typedOptions(flags.option, backend?.specSchema ?? null);
+}
+
+function groupFlags(
+  flags: SpecFlags,
+  options: Record<string, unknown>
+): Body | null {
+  const fixed = fixedScale({
+    workers: flags.workers,
+    cores: flags.cores,
+    memory: flags.memory
+  });
+  if (fixed !== null && flags.adapt !== undefined) {
+    throw usage('say a fixed size or --adapt, not both');
+  }
+  const scale =
+    flags.adapt === undefined ? fixed : adaptiveScale(flags.adapt, '--adapt');
+  const worker = {
+    ...(flags.workerCores === undefined
+      ? {}
+      : { cores: whole(flags.workerCores, '--worker-cores') }),
+    ...(flags.workerMemory === undefined ? {} : { memory: flags.workerMemory }),
+    ...(flags.workerGpus === undefined
+      ? {}
+      : { gpus: whole(flags.workerGpus, '--worker-gpus') })
+  };
+  const group = {
+    ...(scale === null ? {} : { scale }),
+    ...(Object.keys(worker).length === 0 ? {} : { worker }),
+    ...(flags.workersPerJob === undefined
+      ? {}
+      : { workersPerJob: whole(flags.workersPerJob, '--workers-per-job') }),
+    ...(Object.keys(options).length === 0 ? {} : { options })
+  };
+  return Object.keys(group).length === 0 ? null : group;
+}
+
+/** Lays the flags over the only group there is. */
+function withGroup(groups: unknown, flags: Body): Body[] {
+  if (groups === undefined) {
+    return [flags];
+  }
+  if (!Array.isArray(groups) || groups.length !== 1) {
+    throw usage(
+      'flags about workers go with one worker group; the file or profile has another number of them',
+      'write the groups into the file'
+    );
+  }
+  const group = groups[0] as Body;
+  const merged = (field: string) => ({
+    ...(group[field] as Body | undefined),
+    ...(flags[field] as Body | undefined)
+  });
+  return [
+    {
+      ...group,
+      ...flags,
+      ...('worker' in flags ? { worker: merged('worker') } : {}),
+      ...('options' in flags ? { options: merged('options') } : {})
+    }
+  ];
+}
+
+/** The interpreter that runs this command, where nothing else is said (specs/api.md §1). */
+function environmentOf(
+  context: CliContext,
+  client: ApiClient,
+  body: Body,
+  profile: Body | null,
+  flags: SpecFlags
+): Body | null {
+  const said = body['environment'] as Body | undefined;
+  if (flags.python !== undefined && flags.kernelspec !== undefined) {
+    throw usage('say --python or --kernelspec, not both');
+  }
+  if (flags.python !== undefined) {
+    return { ...said, python: flags.python, kernelspec: null };
+  }
+  if (flags.kernelspec !== undefined) {
+    return { ...said, kernelspec: flags.kernelspec, python: null };
+  }
+  const own = context.io.environment['MUSTER_CLI_PYTHON'];
+  const decided = [said, profile?.['environment'] as Body | undefined].some(
+    one => one?.['python'] != null || one?.['kernelspec'] != null
+  );
+  return decided || own === undefined || own === '' || !client.local
+    ? null
+    : { ...said, python: own };
+}
