@@ -261,6 +261,18 @@ describe('renewing', () => {
     expect(fenced[0]).toContain('taken away');
   });
 
+  test('bears that a starter moves the lease by mistake and puts it back', async () => {
+    const lease = await taken('a');
+    const path = join(folder, 'lease');
+    renameSync(path, `${path}-moved`);
+    const renewed = lease.renew();
+    await new Promise(resolve => setTimeout(resolve, 50));
+    renameSync(`${path}-moved`, path);
+    await renewed;
+    expect(fenced).toEqual([]);
+    expect(await readLease(folder)).toMatchObject({ record: { renewals: 1 } });
+  });
+
   test('carries a higher epoch of the database into the file', async () => {
     const lease = await taken('a');
     await lease.raiseEpoch(12);

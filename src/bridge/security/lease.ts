@@ -2,6 +2,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MusterError } from '../../protocol/index.js';
 import {
   FENCE_MS,
@@ -14,6 +15,9 @@ import {
   readLease,
   RENEW_MS
 } from './lease-record.js';
+
+/** Longer than the two calls between which a lease can be missing by mistake. */
+const GAP_MS = 200;
 
 export type LeaseOptions = {
   folder: string;
@@ -183,7 +187,12 @@ export class Lease {
   async #look(): Promise<boolean> {
     const startedAt = this.#clock();
     const wall = this.#wallClock();
-    const sight = await readLease(this.#options.folder);
+    let sight = await readLease(this.#options.folder);
+    if (sight.type === 'absent') {
+      // A starter that judged an older lease may move ours and put it back in the next moment.
+      await sleep(GAP_MS);
+      sight = await readLease(this.#options.folder);
+    }
     if (sight.type === 'absent') {
       return this.#fence('the lease was taken away');
     }

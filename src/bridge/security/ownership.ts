@@ -43,11 +43,14 @@ export class StateOwnedError extends MusterError {
   }
 }
 
-export type OwnershipOptions<Store> = {
+/** What ownership needs of the store. */
+export type OwnedStore = { readonly epoch: number; close(): Promise<void> };
+
+export type OwnershipOptions<Store extends OwnedStore> = {
   /** This host's state folder, private already. */
   folder: string;
   /** Opens the store with an epoch of at least this. @throws StoreLockedError. */
-  openStore(minimumEpoch: number): Promise<Store & { readonly epoch: number }>;
+  openStore(minimumEpoch: number): Promise<Store>;
   /** Does a bridge answer `hello` on this host's socket? Deadline 2 s. */
   ownerAnswers(): Promise<boolean>;
   onFenced(reason: string): void;
@@ -65,7 +68,7 @@ export type Ownership<Store> = { lease: Lease; store: Store };
 const LOCK_PATIENCE_MS = 5_000;
 
 /** @throws StateOwnedError where a live bridge owns it; the store's own errors. */
-export async function takeOwnership<Store>(
+export async function takeOwnership<Store extends OwnedStore>(
   options: OwnershipOptions<Store>
 ): Promise<Ownership<Store>> {
   const speed = options.speed ?? 1;
@@ -74,25 +77,44 @@ export async function takeOwnership<Store>(
     expiryMs: EXPIRY_MS / speed
   });
   const over = await waitUntilFree(options, holder, observer, speed);
+  // Several starters that find the same dead lease may push one another aside: until both lease and
+  // lock are held a loss only means that another one is the owner.
+  let starting = true;
+  let lost = false;
   const lease = await takeLease({
     folder: options.folder,
     holder,
     over,
-    onFenced: options.onFenced,
+    onFenced: reason => {
+      lost = true;
+      if (!starting) {
+        options.onFenced(reason);
+      }
+    },
     speed
   });
   if (lease === null) {
     // Another starter was faster.
-    const { sight } = await observer.look();
-    throw owned(sight, holder);
+    throw owned((await observer.look()).sight, holder);
   }
   try {
-    const store = await openLocked(options, holder, over, lease.epoch);
+    const store = await openLocked(options, holder, over, lease.epoch, () => {
+      return lost;
+    });
     await lease.raiseEpoch(store.epoch);
+    // A look at the file after the lock is held: from here on nobody starts beside us.
+    await lease.renew();
+    if (lost) {
+      await store.close();
+      throw owned((await observer.look()).sight, holder);
+    }
+    starting = false;
     return { lease, store };
   } catch (error) {
     await lease.release();
-    throw error instanceof StoreLockedError ? owned(over, holder) : error;
+    throw error instanceof StoreLockedError
+      ? owned((await observer.look()).sight, holder)
+      : error;
   }
 }
 
@@ -109,7 +131,7 @@ export function ownHolder(): LeaseHolder {
 }
 
 /** Waits while a lease may still be somebody's. @throws StateOwnedError when it is. */
-async function waitUntilFree<Store>(
+async function waitUntilFree<Store extends OwnedStore>(
   options: OwnershipOptions<Store>,
   holder: LeaseHolder,
   observer: LeaseObserver,
@@ -177,12 +199,13 @@ function isOurHost(record: LeaseRecord, holder: LeaseHolder): boolean {
 }
 
 /** Opens the store; a stopped holder of an expired lease still has the lock and is killed (R8a). */
-async function openLocked<Store>(
+async function openLocked<Store extends OwnedStore>(
   options: OwnershipOptions<Store>,
   holder: LeaseHolder,
   over: LeaseSight,
-  epoch: number
-): Promise<Store & { readonly epoch: number }> {
+  epoch: number,
+  isLost: () => boolean
+): Promise<Store> {
   let deadline = performance.now() + LOCK_PATIENCE_MS;
   let killed = false;
   for (;;) {
@@ -194,6 +217,7 @@ async function openLocked<Store>(
       }
       if (
         !killed &&
+        !isLost() &&
         over.type === 'held' &&
         !over.record.released &&
         isOurHost(over.record, holder) &&
@@ -205,7 +229,7 @@ async function openLocked<Store>(
         // Its descriptors close when the kernel gets to it.
         deadline = performance.now() + LOCK_PATIENCE_MS;
       }
-      if (performance.now() > deadline) {
+      if (isLost() || performance.now() > deadline) {
         throw error;
       }
       await sleep(100);
