@@ -3,8 +3,7 @@ import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { commandsPlugin } from './plugins/commands.js';
 import { dashboardsPlugin } from './plugins/dashboards.js';
 import { clustersPlugin, partsPlugin } from './plugins/model.js';
-import { notebookInsertPlugin } from './plugins/notebook-insert.js';
-import { notebookPickerPlugin } from './plugins/notebook-picker.js';
+import notebookPlugins from './plugins/notebook.js';
 import { notificationsPlugin } from './plugins/notifications.js';
 import { panelPlugin } from './plugins/panel.js';
 import { runningPlugin } from './plugins/running.js';
@@ -24,7 +23,6 @@ const plugins: JupyterFrontEndPlugin<unknown>[] = [
   notificationsPlugin,
   runningPlugin,
   statusPlugin,
-  notebookInsertPlugin,
-  notebookPickerPlugin
+  ...notebookPlugins
 ];
 export default plugins;

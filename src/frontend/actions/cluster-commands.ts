@@ -25,10 +25,7 @@ export function addClusterCommands(
     id: string,
     label: string,
     when: (view: ClusterView) => boolean,
-    execute: (
-      view: ClusterView,
-      args: ReadonlyPartialJSONObject
-    ) => unknown,
+    execute: (view: ClusterView, args: ReadonlyPartialJSONObject) => unknown,
     more: Partial<CommandRegistry.ICommandOptions> = {}
   ): void => {
     commands.addCommand(id, {
@@ -52,24 +49,34 @@ export function addClusterCommands(
   add(CommandIDs.selectCluster, trans.__('Select Cluster'), any, view => {
     model.select(view.id);
   });
-  add(CommandIDs.stopCluster, trans.__('Stop Cluster…'), view => view.phase !== 'stopped', async view => {
-    if (hasEnded(view) || (await askToStop(view, trans))) {
-      await attempt(
-        model.stop(view.id),
-        trans.__('%1 could not be stopped', view.name),
-        trans
-      );
+  add(
+    CommandIDs.stopCluster,
+    trans.__('Stop Cluster…'),
+    view => view.phase !== 'stopped',
+    async view => {
+      if (hasEnded(view) || (await askToStop(view, trans))) {
+        await attempt(
+          model.stop(view.id),
+          trans.__('%1 could not be stopped', view.name),
+          trans
+        );
+      }
     }
-  });
-  add(CommandIDs.forceStop, trans.__('Force Stop Cluster…'), view => view.phase !== 'stopped', async view => {
-    if (await askToStop(view, trans)) {
-      await attempt(
-        model.stop(view.id, { force: true }),
-        trans.__('%1 could not be stopped', view.name),
-        trans
-      );
+  );
+  add(
+    CommandIDs.forceStop,
+    trans.__('Force Stop Cluster…'),
+    view => view.phase !== 'stopped',
+    async view => {
+      if (await askToStop(view, trans)) {
+        await attempt(
+          model.stop(view.id, { force: true }),
+          trans.__('%1 could not be stopped', view.name),
+          trans
+        );
+      }
     }
-  });
+  );
   add(CommandIDs.restartCluster, trans.__('Restart Cluster'), lives, view =>
     attempt(
       client.restart(view.id).then(answer => {
@@ -102,25 +109,34 @@ export function addClusterCommands(
       trans
     )
   );
-  add(CommandIDs.renameCluster, trans.__('Rename Cluster…'), lives, async view => {
-    const { value } = await InputDialog.getText({
-      title: trans.__('Rename cluster'),
-      label: trans.__('Name'),
-      text: view.name,
-      pattern: '[a-z]([a-z0-9\\-]{0,38}[a-z0-9])?',
-      okLabel: trans.__('Rename')
-    });
-    if (value === null || value === view.name || !nameSchema.safeParse(value).success) {
-      return;
+  add(
+    CommandIDs.renameCluster,
+    trans.__('Rename Cluster…'),
+    lives,
+    async view => {
+      const { value } = await InputDialog.getText({
+        title: trans.__('Rename cluster'),
+        label: trans.__('Name'),
+        text: view.name,
+        pattern: '[a-z]([a-z0-9\\-]{0,38}[a-z0-9])?',
+        okLabel: trans.__('Rename')
+      });
+      if (
+        value === null ||
+        value === view.name ||
+        !nameSchema.safeParse(value).success
+      ) {
+        return;
+      }
+      await attempt(
+        client.patch(view.id, { name: value }).then(answer => {
+          model.accept(answer);
+        }),
+        trans.__('%1 keeps its name', view.name),
+        trans
+      );
     }
-    await attempt(
-      client.patch(view.id, { name: value }).then(answer => {
-        model.accept(answer);
-      }),
-      trans.__('%1 keeps its name', view.name),
-      trans
-    );
-  });
+  );
   add(
     CommandIDs.scaleCluster,
     trans.__('Scale Cluster…'),
@@ -185,7 +201,8 @@ async function scale(
     return;
   }
   const amount = parseAmount(said);
-  const wanted = amount === null ? null : ({ type: 'fixed', ...amount } as const);
+  const wanted =
+    amount === null ? null : ({ type: 'fixed', ...amount } as const);
   const problem =
     wanted === null
       ? trans.__('“%1” is no size. Write 8, 64 cores or 1 TB.', said)

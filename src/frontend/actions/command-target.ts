@@ -25,9 +25,8 @@ export class CommandTarget {
     if (typeof wanted === 'string' && wanted !== '') {
       return this._model.get(wanted) ?? this._model.find(wanted) ?? null;
     }
-    const row = this._hitTest?.(
-      node => node.dataset['cluster'] !== undefined
-    )?.dataset['cluster'];
+    const row = this._hitTest?.(node => node.dataset['cluster'] !== undefined)
+      ?.dataset['cluster'];
     if (row !== undefined) {
       return this._model.get(row) ?? null;
     }

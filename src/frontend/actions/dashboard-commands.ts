@@ -39,9 +39,7 @@ export function addDashboardCommands(
     place: DockLayout.ILayoutConfig | Record<string, unknown> = {}
   ): DashboardPane => {
     const id = DashboardPane.idOf(state);
-    const known = tracker.find(
-      pane => DashboardPane.idOf(pane.state) === id
-    );
+    const known = tracker.find(pane => DashboardPane.idOf(pane.state) === id);
     if (known !== undefined) {
       shell.activateById(known.id);
       return known;
@@ -158,7 +156,10 @@ function addForeign(
             launch();
           } else {
             Notification.info(
-              trans.__('The dashboard %1 belongs to no cluster of Muster’s.', url),
+              trans.__(
+                'The dashboard %1 belongs to no cluster of Muster’s.',
+                url
+              ),
               { autoClose: 6_000 }
             );
           }
@@ -174,7 +175,8 @@ function isSameHost(dashboard: string, scheduler: string | null): boolean {
   try {
     return (
       scheduler !== null &&
-      new URL(dashboard).hostname === new URL(scheduler.replace(/^\w+:/, 'http:')).hostname
+      new URL(dashboard).hostname ===
+        new URL(scheduler.replace(/^\w+:/, 'http:')).hostname
     );
   } catch {
     return false;

@@ -15,7 +15,9 @@ export function addPanelCommands(
 ): string[] {
   const { commands, model, client, trans, service } = muster;
   const none = { args: { type: 'object', properties: {} } } as const;
-  const text = (description: string): { type: string; description: string } => ({
+  const text = (
+    description: string
+  ): { type: string; description: string } => ({
     type: 'string',
     description
   });
@@ -133,7 +135,11 @@ export function addPanelCommands(
         );
       }
       Notification.info(
-        trans._n('%1 cluster forgotten.', '%1 clusters forgotten.', ended.length),
+        trans._n(
+          '%1 cluster forgotten.',
+          '%1 clusters forgotten.',
+          ended.length
+        ),
         { autoClose: 2_000 }
       );
     }

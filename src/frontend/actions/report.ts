@@ -9,9 +9,7 @@ export function errorText(error: unknown): string {
     return [
       error.message,
       error.hint ?? '',
-      error.details === undefined
-        ? ''
-        : JSON.stringify(error.details, null, 2)
+      error.details === undefined ? '' : JSON.stringify(error.details, null, 2)
     ]
       .filter(line => line !== '')
       .join('\n');

@@ -25,7 +25,9 @@ export function whatIsLost(
     clients > 0
       ? trans._n('%1 client connected', '%1 clients connected', clients)
       : '',
-    tasks > 0 ? trans._n('%1 unfinished task', '%1 unfinished tasks', tasks) : '',
+    tasks > 0
+      ? trans._n('%1 unfinished task', '%1 unfinished tasks', tasks)
+      : '',
     results > 0
       ? trans._n('%1 result in memory', '%1 results in memory', results)
       : ''

@@ -22,7 +22,11 @@ export function addViewCommands(options: ViewCommandsOptions): string[] {
   const { muster, target, tracker, shell } = options;
   const { commands, trans } = muster;
 
-  const open = (cluster: string, tab: Tab, what: string | null): ClusterViewWidget => {
+  const open = (
+    cluster: string,
+    tab: Tab,
+    what: string | null
+  ): ClusterViewWidget => {
     const known = tracker.find(widget => widget.state.cluster === cluster);
     if (known !== undefined) {
       known.state.show(tab, what);
@@ -90,5 +94,9 @@ export function addViewCommands(options: ViewCommandsOptions): string[] {
       }
     }
   });
-  return [CommandIDs.openCluster, CommandIDs.showLogs, CommandIDs.showConnection];
+  return [
+    CommandIDs.openCluster,
+    CommandIDs.showLogs,
+    CommandIDs.showConnection
+  ];
 }

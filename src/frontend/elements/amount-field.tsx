@@ -41,7 +41,7 @@ export function AmountField(props: {
       className={`jp-MusterField jp-MusterAmount ${problem === null ? '' : 'jp-mod-error'}`}
       type="text"
       inputMode="text"
-      size={Math.max(2, text.length)}
+      style={{ width: `calc(${Math.max(3, text.length)}ch + 12px)` }}
       aria-label={props.label}
       aria-invalid={problem !== null}
       title={problem ?? props.label}

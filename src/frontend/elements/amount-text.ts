@@ -54,7 +54,11 @@ export function formatSize(bytes: number): string {
   ] as const) {
     const decimal = bytes / 1000 ** power;
     const binary = bytes / 1024 ** (power - 1);
-    if (Number.isInteger(decimal) && decimal < 1000 && !Number.isInteger(binary)) {
+    if (
+      Number.isInteger(decimal) &&
+      decimal < 1000 &&
+      !Number.isInteger(binary)
+    ) {
       return decimal === 0 ? '0' : `${decimal} ${unit}`;
     }
   }

@@ -78,7 +78,10 @@ export function DataTable<T>(props: {
   const first = Math.max(0, Math.floor(top / ROW_HEIGHT) - MARGIN);
   const count = Math.ceil(height / ROW_HEIGHT) + 2 * MARGIN;
   const shown = ordered.slice(first, first + count);
-  const template = columns.map(column => column.width).join(' ');
+  const style = {
+    gridTemplateColumns: columns.map(column => column.width).join(' '),
+    minWidth: columns.reduce((sum, column) => sum + leastWidth(column), 24)
+  };
   return (
     <div
       className="jp-MusterTable"
@@ -95,7 +98,7 @@ export function DataTable<T>(props: {
         className="jp-MusterTable-head"
         role="row"
         aria-rowindex={1}
-        style={{ gridTemplateColumns: template }}
+        style={style}
       >
         {columns.map(column => (
           <HeadCell
@@ -123,11 +126,14 @@ export function DataTable<T>(props: {
                 ? {}
                 : { 'aria-selected': selected.has(key) })}
               style={{
-                gridTemplateColumns: template,
+                ...style,
                 transform: `translateY(${(first + index) * ROW_HEIGHT}px)`
               }}
               onClick={event => {
-                onSelect?.(key, event.ctrlKey || event.metaKey || event.shiftKey);
+                onSelect?.(
+                  key,
+                  event.ctrlKey || event.metaKey || event.shiftKey
+                );
               }}
             >
               {columns.map(column => (
@@ -148,6 +154,11 @@ export function DataTable<T>(props: {
       ) : null}
     </div>
   );
+}
+
+/** Pixels below which the table scrolls sideways rather than squeeze the column. */
+function leastWidth<T>(column: Column<T>): number {
+  return Number(/(\d+)px/.exec(column.width)?.[1] ?? 0);
 }
 
 function HeadCell<T>(props: {

@@ -16,7 +16,9 @@ export function IconButton(props: {
       aria-label={props.label}
       title={props.label}
       disabled={props.disabled ?? false}
-      {...(props.pressed === undefined ? {} : { 'aria-pressed': props.pressed })}
+      {...(props.pressed === undefined
+        ? {}
+        : { 'aria-pressed': props.pressed })}
       onClick={event => {
         event.stopPropagation();
         props.onClick(event);

@@ -3,9 +3,9 @@ const svg = (size: number, body: string): string =>
   `<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 ${size} ${size}">${body}</svg>`;
 
 const stroke = (width: number, body: string): string =>
-  `<g class="jp-icon3 jp-icon-selectable" fill="none" stroke="#616161" stroke-width="${width}" stroke-linecap="round" stroke-linejoin="round">${body}</g>`;
+  `<g class="jp-icon3 jp-icon-selectable" fill-opacity="0" stroke="#616161" stroke-width="${width}" stroke-linecap="round" stroke-linejoin="round">${body}</g>`;
 
-/** Strokes must be recoloured as strokes: themes set `fill` on `.jp-icon3` and only `[stroke]` on these. */
+/** Themes recolour `[fill]` and `[stroke]`: a drawing of strokes must not carry a `fill`, not even `none`. */
 export const ICON_SOURCE = {
   clusters: svg(
     24,
@@ -23,10 +23,16 @@ export const ICON_SOURCE = {
     24,
     '<g class="jp-icon3" fill="#616161"><path d="m20.700 4.700-3-3L16.300 3.100l1.500 1.500-2.300 2.300-1.700-1.700-1.400 1.400 5 5 1.400-1.400-1.700-1.700 2.300-2.300.700.700zM11 7.900 8.300 10.600a3.200 3.200 0 0 0-.2 4.300l-4.800 4.800 1.400 1.400 4.800-4.800a3.200 3.200 0 0 0 4.300-.2l2.700-2.700-1.400-1.400-1.300 1.300-2.300-2.300 1.300-1.300z"/></g>'
   ),
-  wait: svg(24, stroke(2, '<circle cx="12" cy="12" r="9"/><path d="M12 7v5l3 2"/>')),
+  wait: svg(
+    24,
+    stroke(2, '<circle cx="12" cy="12" r="9"/><path d="M12 7v5l3 2"/>')
+  ),
   warning: svg(
     24,
-    stroke(2, '<path d="M12 3.500 22 20.500H2Z"/><path d="M12 10v4.500M12 17.400v.1"/>')
+    stroke(
+      2,
+      '<path d="M12 3.500 22 20.500H2Z"/><path d="M12 10v4.500M12 17.400v.1"/>'
+    )
   ),
   lines: svg(
     24,

@@ -66,7 +66,9 @@ export function ScaleControl(props: {
         </span>
       ) : null}
       {scale.type === 'fixed' ? (
-        <FixedControl {...{ group, shape, scale, onChange, unreadable, disabled }} />
+        <FixedControl
+          {...{ group, shape, scale, onChange, unreadable, disabled }}
+        />
       ) : (
         <span className="jp-MusterRange">
           <AmountField

@@ -195,7 +195,8 @@ export class Connection implements IDisposable {
       }
       this._refusals = 0;
       this._delay = FIRST_DELAY_MS;
-      const isOther = this._streamId !== null && this._streamId !== message.stream;
+      const isOther =
+        this._streamId !== null && this._streamId !== message.stream;
       this._streamId = message.stream;
       if (isOther && this._seq !== null) {
         // The store was restored or is another one: our place in it means nothing any more.

@@ -17,7 +17,10 @@ export class History {
     const point = pointOf(view, now);
     const last = this._points.at(-1);
     if (last !== undefined && now - last.time < RESOLUTION_MS) {
-      this._points = [...this._points.slice(0, -1), { ...point, time: last.time }];
+      this._points = [
+        ...this._points.slice(0, -1),
+        { ...point, time: last.time }
+      ];
       return;
     }
     const oldest = now - HISTORY_MINUTES * 60_000;
@@ -26,7 +29,9 @@ export class History {
       (_, index) => (this._points[index + 1]?.time ?? Infinity) > oldest
     );
     this._points = [
-      ...this._points.slice(Math.max(from, this._points.length - CAPACITY + 1, 0)),
+      ...this._points.slice(
+        Math.max(from, this._points.length - CAPACITY + 1, 0)
+      ),
       point
     ];
   }

@@ -51,7 +51,10 @@ function unknownState(state: never): string {
 }
 
 function detailsOf(details: unknown): { kind: string; tried: string[] } {
-  const { kind, tried } = (details ?? {}) as { kind?: unknown; tried?: unknown };
+  const { kind, tried } = (details ?? {}) as {
+    kind?: unknown;
+    tried?: unknown;
+  };
   return {
     kind: typeof kind === 'string' ? kind : '',
     tried: Array.isArray(tried) ? tried.map(String) : []

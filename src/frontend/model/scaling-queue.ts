@@ -53,10 +53,7 @@ export class ScalingQueue {
         return {
           ...group,
           scale,
-          target: Math.min(
-            Math.max(group.target, range.minimum),
-            range.maximum
-          )
+          target: Math.min(Math.max(group.target, range.minimum), range.maximum)
         };
       })
     };

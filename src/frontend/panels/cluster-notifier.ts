@@ -98,7 +98,10 @@ export class ClusterNotifier {
 
   private _muster: Muster;
   private _settings: MusterSettings;
-  private _open = new Map<string, { id: string; time: number; count: number }>();
+  private _open = new Map<
+    string,
+    { id: string; time: number; count: number }
+  >();
 }
 
 export namespace ClusterNotifier {

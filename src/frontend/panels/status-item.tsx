@@ -5,7 +5,11 @@ import { Signal } from '@lumino/signaling';
 import { CommandIDs } from '../commands.js';
 import { clustersIcon } from '../elements/icons.js';
 import type { Muster } from '../elements/muster-context.js';
-import { MusterContext, useClusters, useMuster } from '../elements/muster-context.js';
+import {
+  MusterContext,
+  useClusters,
+  useMuster
+} from '../elements/muster-context.js';
 import { hasEnded } from '../model/cluster-order.js';
 
 /** `2 · 12 workers`; only what is known now is said, nothing is asked for it. */
@@ -60,8 +64,7 @@ function Status(): JSX.Element {
   const living = model.clusters.filter(view => !hasEnded(view));
   const workers = living.reduce(
     (sum, view) =>
-      sum +
-      view.groups.reduce((all, group) => all + group.counts.connected, 0),
+      sum + view.groups.reduce((all, group) => all + group.counts.connected, 0),
     0
   );
   const isCurrent = model.link.state === 'live';

@@ -27,7 +27,10 @@ export const dashboardsPlugin: JupyterFrontEndPlugin<void> = {
     });
     const ids = addDashboardCommands({ ...parts, tracker, shell: app.shell });
     for (const command of ids) {
-      palette?.addItem({ command, category: parts.muster.trans.__('Clusters') });
+      palette?.addItem({
+        command,
+        category: parts.muster.trans.__('Clusters')
+      });
     }
     if (restorer !== null) {
       void restorer.restore(tracker, {

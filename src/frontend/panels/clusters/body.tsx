@@ -111,9 +111,12 @@ function Item(props: { view: ClusterView; isSelected: boolean }): JSX.Element {
       ) ?? [])
     ];
     const at = rows.indexOf(event.currentTarget);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[
-      event.key
-    ];
+    const to = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      Home: 0,
+      End: rows.length - 1
+    }[event.key];
     if (to !== undefined) {
       rows[to]?.focus();
     } else if (event.key === ' ') {

@@ -46,7 +46,10 @@ export function LinkCard(props: { link: Link }): JSX.Element {
       return (
         <Card
           icon="spinner"
-          title={trans.__('Starting the bridge, %1 s', Math.round(link.seconds))}
+          title={trans.__(
+            'Starting the bridge, %1 s',
+            Math.round(link.seconds)
+          )}
           text={trans.__(
             'It owns your clusters and lives on when Jupyter stops.'
           )}
@@ -78,7 +81,10 @@ export function LinkCard(props: { link: Link }): JSX.Element {
           actions={[copy(command, trans.__('Copy')), check]}
         >
           {link.tried.length === 0 ? null : (
-            <ul className="jp-MusterCard-list" aria-label={trans.__('Looked at')}>
+            <ul
+              className="jp-MusterCard-list"
+              aria-label={trans.__('Looked at')}
+            >
               {link.tried.map(line => (
                 <li key={line}>{line}</li>
               ))}
@@ -150,7 +156,10 @@ function FailedCard(props: {
                 },
                 props.check
               ]
-            : [props.copy(link.hint ?? link.message, trans.__('Copy')), props.check]
+            : [
+                props.copy(link.hint ?? link.message, trans.__('Copy')),
+                props.check
+              ]
         }
       />
     );
@@ -247,7 +256,9 @@ export function EmptyCard(): JSX.Element {
     <Card
       icon={clustersIcon}
       title={trans.__('No cluster yet')}
-      text={trans.__('A cluster keeps running when your notebook or Jupyter stops.')}
+      text={trans.__(
+        'A cluster keeps running when your notebook or Jupyter stops.'
+      )}
       actions={actions}
     />
   );

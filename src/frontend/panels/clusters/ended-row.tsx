@@ -41,9 +41,7 @@ export function EndedRow(props: {
         </span>
       </div>
       {hasFailed || (props.isSelected && cause !== undefined) ? (
-        <p
-          className={`jp-MusterNote jp-type-${hasFailed ? 'error' : 'quiet'}`}
-        >
+        <p className={`jp-MusterNote jp-type-${hasFailed ? 'error' : 'quiet'}`}>
           <warningIcon.react tag="span" width="16px" height="16px" />
           <span>
             {cause?.message ?? trans.__('It ended without giving a reason.')}

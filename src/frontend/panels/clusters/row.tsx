@@ -59,20 +59,31 @@ function Summary(props: { view: ClusterView }): JSX.Element {
     );
   }
   const { connected, target, range } = figuresOf(view);
+  const long =
+    range !== null
+      ? trans._n(
+          'worker · %2…%3',
+          'workers · %2…%3',
+          connected,
+          range.minimum,
+          range.maximum
+        )
+      : connected === target
+        ? trans._n('worker', 'workers', connected)
+        : trans._n('of %1 worker', 'of %1 workers', target);
+  // A narrow panel leaves out the word, not the figures.
+  const short =
+    range !== null
+      ? trans.__('in %1…%2', range.minimum, range.maximum)
+      : connected === target
+        ? ''
+        : trans.__('of %1', target);
   return (
-    <span className="jp-MusterCluster-summary">
-      <b>{connected}</b>{' '}
-      {range !== null
-        ? trans._n(
-            'worker · %2…%3',
-            'workers · %2…%3',
-            connected,
-            range.minimum,
-            range.maximum
-          )
-        : connected === target
-          ? trans._n('worker', 'workers', connected)
-          : trans._n('of %1 worker', 'of %1 workers', target)}
+    <span className="jp-MusterCluster-summary" title={`${connected} ${long}`}>
+      <b>{connected}</b> <span className="jp-mod-long">{long}</span>
+      <span className="jp-mod-short" aria-hidden="true">
+        {short}
+      </span>
     </span>
   );
 }
@@ -125,7 +136,7 @@ function Sparkline(props: { view: ClusterView }): JSX.Element {
   // A young cluster fills the width; an old one shows the last minutes.
   const from = Math.max(
     to - HISTORY_MINUTES * 60_000,
-    Math.min(points[0]?.time ?? to, to - 30_000)
+    Math.min(points[0]?.time ?? to, to - 5_000)
   );
   const workers = points.map(p => [p.time, p.workers] as const);
   const target = points.map(p => [p.time, p.target] as const);

@@ -1,6 +1,6 @@
 import { useEffect, useReducer, useState } from 'react';
 import { CommandIDs } from '../../commands.js';
-import { openIcon, plotIcon } from '../../elements/icons.js';
+import { openIcon } from '../../elements/icons.js';
 import { useClusters, useMuster } from '../../elements/muster-context.js';
 import type { DashboardView } from '../../../protocol/index.js';
 import { hasDashboards } from './model.js';
@@ -75,12 +75,7 @@ export function DashboardsBody(props: { plots: PlotsModel }): JSX.Element {
                 open(plot);
               }}
             >
-              <plotIcon.react
-                tag="span"
-                className="jp-MusterDashboards-icon"
-                width="16px"
-                height="16px"
-              />
+              <span className="jp-MusterDashboards-icon" aria-hidden="true" />
               <span>{plot.title}</span>
               <openIcon.react
                 tag="span"
@@ -114,8 +109,7 @@ function NoCluster(): JSX.Element {
 
 /** Arrow keys move among the plots; Tab leaves the list. */
 function moveFocus(event: React.KeyboardEvent<HTMLUListElement>): void {
-  const step =
-    event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+  const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
   if (step === 0) {
     return;
   }

@@ -18,8 +18,7 @@ export function DurationField(props: {
     setText(shown);
   }, [shown]);
   const parsed = text.trim() === '' ? null : parseDuration(text);
-  const isWrong =
-    text.trim() !== '' && (parsed === null || !(parsed >= 1));
+  const isWrong = text.trim() !== '' && (parsed === null || !(parsed >= 1));
   const commit = (): void => {
     if (isWrong) {
       setText(shown);

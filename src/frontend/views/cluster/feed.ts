@@ -1,7 +1,11 @@
 import { useEffect, useReducer, useState } from 'react';
 import { useMuster } from '../../elements/muster-context.js';
 import type { WorkersFeed } from '../../model/workers-feed.js';
-import type { ClusterId, MusterError, WorkerView } from '../../../protocol/index.js';
+import type {
+  ClusterId,
+  MusterError,
+  WorkerView
+} from '../../../protocol/index.js';
 
 /** Deltas come up to 20 times a second; a table is drawn again at most this often. */
 const REDRAW_MS = 250;

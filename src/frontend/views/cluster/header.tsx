@@ -24,9 +24,7 @@ export function Header(props: { view: ClusterView }): JSX.Element {
       ? ''
       : formatDuration(secondsSince(view.startedAt ?? view.createdAt, now)),
     scheduler.version === null ? '' : trans.__('dask %1', scheduler.version),
-    isOver
-      ? ''
-      : trans._n('%1 client', '%1 clients', scheduler.clients)
+    isOver ? '' : trans._n('%1 client', '%1 clients', scheduler.clients)
   ].filter(fact => fact !== '');
   const only = view.groups.length === 1 ? view.groups[0] : undefined;
   const shape = view.spec.groups.find(group => group.name === only?.name);
@@ -38,7 +36,9 @@ export function Header(props: { view: ClusterView }): JSX.Element {
       <Dot tone={clusterTone(view)} word={clusterWord(view, trans)} />
       <h2>{view.name}</h2>
       <span className="jp-MusterChip">
-        {typeof queue === 'string' ? `${view.backend} · ${queue}` : view.backend}
+        {typeof queue === 'string'
+          ? `${view.backend} · ${queue}`
+          : view.backend}
       </span>
       <span className="jp-MusterView-facts" title={facts.join(' · ')}>
         {facts.join(' · ')}

@@ -39,10 +39,7 @@ export class ClusterViewWidget extends MainAreaWidget<ViewingWidget> {
     const view = this._model.get(this.state.cluster);
     this.title.label =
       view?.name ?? (this.title.label || this._muster.trans.__('Cluster'));
-    this.title.caption = this._muster.trans.__(
-      'Cluster %1',
-      this.title.label
-    );
+    this.title.caption = this._muster.trans.__('Cluster %1', this.title.label);
   }
 
   private _model: ClustersModel;

@@ -26,7 +26,10 @@ export function useJobs(view: ClusterView): {
     let isStale = false;
     const timer = window.setTimeout(
       () => {
-        const done = (part: { jobs?: JobView[]; error: string | null }): void => {
+        const done = (part: {
+          jobs?: JobView[];
+          error: string | null;
+        }): void => {
           if (!isStale) {
             setAnswer(old => ({
               jobs: part.jobs ?? old.jobs,
@@ -42,7 +45,9 @@ export function useJobs(view: ClusterView): {
             done({ jobs, error: null });
           },
           (error: unknown) => {
-            done({ error: error instanceof Error ? error.message : String(error) });
+            done({
+              error: error instanceof Error ? error.message : String(error)
+            });
           }
         );
       },

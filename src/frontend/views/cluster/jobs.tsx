@@ -56,9 +56,7 @@ export function Jobs(props: {
         title: trans.__('Job'),
         width: 'minmax(90px, 1fr)',
         sort: job => job.handle?.nativeId ?? '',
-        render: job => (
-          <span title={job.id}>{job.handle?.nativeId ?? '–'}</span>
-        )
+        render: job => <span title={job.id}>{job.handle?.nativeId ?? '–'}</span>
       },
       {
         id: 'group',
@@ -89,8 +87,9 @@ export function Jobs(props: {
         sort: job =>
           job.submittedAt === null
             ? 0
-            : Date.parse(job.startedAt ?? job.endedAt ?? new Date().toISOString()) -
-              Date.parse(job.submittedAt),
+            : Date.parse(
+                job.startedAt ?? job.endedAt ?? new Date().toISOString()
+              ) - Date.parse(job.submittedAt),
         render: job => between(job.submittedAt, job.startedAt ?? job.endedAt)
       },
       {
@@ -112,7 +111,7 @@ export function Jobs(props: {
       {
         id: 'workers',
         title: trans.__('Workers'),
-        width: 'minmax(64px, 0.5fr)',
+        width: 'minmax(82px, 0.5fr)',
         align: 'end',
         sort: job => job.workers.length,
         render: job => job.workers.length
@@ -140,9 +139,7 @@ export function Jobs(props: {
       <div className="jp-MusterView-bar">
         <span className="jp-MusterView-count" role="status">
           {trans._n('%1 job', '%1 jobs', jobs.length)}
-          {error === null
-            ? ''
-            : ` · ${trans.__('cannot be read: %1', error)}`}
+          {error === null ? '' : ` · ${trans.__('cannot be read: %1', error)}`}
         </span>
       </div>
       <DataTable

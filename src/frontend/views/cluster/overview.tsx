@@ -57,9 +57,10 @@ export function Overview(props: {
     ],
     ...(view.stoppedAt === null
       ? []
-      : ([
-          [trans.__('Ended'), new Date(view.stoppedAt).toLocaleString()]
-        ] as [string, React.ReactNode][])),
+      : ([[trans.__('Ended'), new Date(view.stoppedAt).toLocaleString()]] as [
+          string,
+          React.ReactNode
+        ][])),
     [trans.__('Python'), <code>{spec.environment.python}</code>],
     [trans.__('Dask'), scheduler.version ?? '–'],
     [

@@ -3,11 +3,18 @@
  * could be read as something else is quoted. Pure.
  */
 
+import { formatSize } from '../../elements/amount-text.js';
+import { parseBytes } from '../../../protocol/index.js';
+
 /** Texts YAML 1.1 and 1.2 both read as plain text. */
-const PLAIN = /^[A-Za-z_][A-Za-z0-9_./+-]*(?: [A-Za-z0-9_./+-]+)*$/;
+const PLAIN =
+  /^(?:[A-Za-z_/][A-Za-z0-9_./+-]*(?: [A-Za-z0-9_./+-]+)*|\d+ [kKMGTP]i?B)$/;
 const WORDS = /^(?:true|false|yes|no|on|off|y|n|null|~)$/i;
 
 function scalar(value: unknown): string {
+  if (typeof value === 'object' && value !== null) {
+    return Array.isArray(value) ? '[]' : '{}';
+  }
   if (typeof value === 'string') {
     return PLAIN.test(value) && !WORDS.test(value)
       ? value
@@ -18,6 +25,9 @@ function scalar(value: unknown): string {
 
 export function yamlOf(value: unknown, indent = 0): string {
   const pad = '  '.repeat(indent);
+  if (!isNested(value)) {
+    return scalar(value);
+  }
   if (Array.isArray(value)) {
     return value
       .map((item: unknown) => {
@@ -28,19 +38,27 @@ export function yamlOf(value: unknown, indent = 0): string {
       })
       .join('\n');
   }
-  if (typeof value === 'object' && value !== null) {
-    return Object.entries(value)
-      .filter(([, item]) => item !== undefined)
-      .map(([name, item]) =>
-        isNested(item)
-          ? `${pad}${scalar(name)}:\n${yamlOf(item, indent + 1)}`
-          : `${pad}${scalar(name)}: ${yamlOf(item, 0)}`
-      )
-      .join('\n');
-  }
-  return scalar(value);
+  return Object.entries(value)
+    .filter(([, item]) => item !== undefined)
+    .map(([name, item]) =>
+      isNested(item)
+        ? `${pad}${scalar(name)}:\n${yamlOf(item, indent + 1)}`
+        : `${pad}${scalar(name)}: ${scalar(readable(name, item))}`
+    )
+    .join('\n');
 }
 
-function isNested(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+/** Bytes as people write them, where that reads back to the same number. */
+function readable(name: string, value: unknown): unknown {
+  if (name !== 'memory' || typeof value !== 'number') {
+    return value;
+  }
+  const size = formatSize(value);
+  return parseBytes(size) === value ? size : value;
+}
+
+function isNested(value: unknown): value is object {
+  return (
+    typeof value === 'object' && value !== null && Object.keys(value).length > 0
+  );
 }

@@ -26,7 +26,7 @@ export function Tiles(props: { view: ClusterView }): JSX.Element {
   const to = Math.max(now, points.at(-1)?.time ?? 0);
   const from = Math.max(
     to - HISTORY_MINUTES * 60_000,
-    Math.min(points[0]?.time ?? to, to - 30_000)
+    Math.min(points[0]?.time ?? to, to - 5_000)
   );
   const series = (
     of: (point: HistoryPoint) => number | null

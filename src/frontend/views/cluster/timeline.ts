@@ -46,7 +46,7 @@ export class Timeline implements IDisposable {
   private async _load(): Promise<void> {
     const { client, cluster } = this._options;
     try {
-      for (let after = 0; !this._isDisposed; ) {
+      for (let after = 0; !this._isDisposed;) {
         const page = await client.events(cluster, { after, limit: PAGE });
         this._add(page.items);
         const last = page.items.at(-1)?.seq;

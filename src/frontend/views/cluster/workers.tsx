@@ -15,6 +15,7 @@ import type { ClusterView, WorkerView } from '../../../protocol/index.js';
 import { formatBytes } from '../../../protocol/index.js';
 import { Tiles } from './tiles.js';
 import { useFeed } from './feed.js';
+import { useJobs } from './job-rows.js';
 
 /** `48` → `0:48`, for a countdown. */
 function countdown(seconds: number): string {
@@ -46,6 +47,16 @@ export function Workers(props: {
               .includes(wanted)
           ),
     [workers, wanted, trans]
+  );
+  const { jobs } = useJobs(view);
+  const natives = useMemo(
+    () =>
+      new Map<string, string>(
+        jobs.flatMap(job =>
+          job.handle === null ? [] : [[job.id, job.handle.nativeId] as const]
+        )
+      ),
+    [jobs]
   );
   const hasReclaimed = workers.some(worker => worker.reclaimAt !== undefined);
   const now = useNow(hasReclaimed ? 1_000 : 0);
@@ -149,10 +160,21 @@ export function Workers(props: {
       {
         id: 'results',
         title: trans.__('In memory'),
-        width: 'minmax(84px, 0.6fr)',
+        width: 'minmax(96px, 0.6fr)',
         align: 'end',
         sort: worker => worker.tasks.inMemory,
         render: worker => worker.tasks.inMemory.toLocaleString()
+      },
+      {
+        id: 'job',
+        title: trans.__('Job'),
+        width: 'minmax(80px, 0.8fr)',
+        sort: worker => natives.get(worker.job) ?? worker.job,
+        render: worker => (
+          <span className="jp-MusterMeter-text" title={worker.job}>
+            {natives.get(worker.job) ?? '–'}
+          </span>
+        )
       },
       {
         id: 'actions',
@@ -170,7 +192,9 @@ export function Workers(props: {
             <IconButton
               icon={closeIcon}
               label={trans.__('Retire %1…', worker.id)}
-              disabled={worker.status === 'retiring' || worker.status === 'lost'}
+              disabled={
+                worker.status === 'retiring' || worker.status === 'lost'
+              }
               onClick={() => {
                 void retire([worker.id]);
               }}
@@ -179,7 +203,7 @@ export function Workers(props: {
         )
       }
     ],
-    [view.groups.length, view.id, now, trans, onLog]
+    [view.groups.length, view.id, now, trans, onLog, natives]
   );
   return (
     <div className="jp-MusterView-fill">

@@ -14,7 +14,10 @@ export type LayoutEntry = {
  */
 export function inLayoutOrder(setting: unknown): LayoutEntry[] {
   const entries = Object.entries(
-    (setting ?? {}) as Record<string, { mode?: string; ref?: string; title?: string }>
+    (setting ?? {}) as Record<
+      string,
+      { mode?: string; ref?: string; title?: string }
+    >
   ).map(([plot, said]) => ({
     plot,
     title: said.title ?? titleOf(plot),

@@ -160,10 +160,7 @@ function extended(codes: readonly number[]): [number | string | null, number] {
   const byte = (value: number | undefined): number =>
     Math.min(255, Math.max(0, value ?? 0));
   if (codes[0] === 2) {
-    return [
-      `rgb(${byte(codes[1])}, ${byte(codes[2])}, ${byte(codes[3])})`,
-      4
-    ];
+    return [`rgb(${byte(codes[1])}, ${byte(codes[2])}, ${byte(codes[3])})`, 4];
   }
   if (codes[0] !== 5) {
     return [null, 0];

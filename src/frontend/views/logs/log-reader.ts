@@ -80,7 +80,7 @@ export class LogReader implements IDisposable {
   async whole(): Promise<string> {
     const { client, cluster, what, stream } = this._options;
     const parts: string[] = [];
-    for (let offset = 0; ; ) {
+    for (let offset = 0; ;) {
       const slice = await client.logs(cluster, what, {
         stream,
         offset,
@@ -180,7 +180,8 @@ export class LogReader implements IDisposable {
 
   private _finish(): void {
     if (this._text.length > 2 * MAXIMUM_TEXT) {
-      const cut = this._text.indexOf('\n', this._text.length - MAXIMUM_TEXT) + 1;
+      const cut =
+        this._text.indexOf('\n', this._text.length - MAXIMUM_TEXT) + 1;
       this._start += new TextEncoder().encode(this._text.slice(0, cut)).length;
       this._text = this._text.slice(cut);
     }

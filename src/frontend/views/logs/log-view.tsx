@@ -111,7 +111,11 @@ export function LogView(props: {
             ? ''
             : found.length === 0
               ? trans.__('none')
-              : trans.__('%1 of %2', Math.min(hit, found.length - 1) + 1, found.length)}
+              : trans.__(
+                  '%1 of %2',
+                  Math.min(hit, found.length - 1) + 1,
+                  found.length
+                )}
         </span>
         <span className="jp-MusterSpring" />
         <label className="jp-MusterNew-check">
@@ -141,15 +145,16 @@ export function LogView(props: {
           label={trans.__('Download')}
           onClick={() => {
             if (reader !== null) {
-              download(reader, `${props.clusterName}-${what}.${stream}.log`).catch(
-                (error: unknown) => {
-                  reportError(
-                    trans.__('The log could not be downloaded'),
-                    error,
-                    trans
-                  );
-                }
-              );
+              download(
+                reader,
+                `${props.clusterName}-${what}.${stream}.log`
+              ).catch((error: unknown) => {
+                reportError(
+                  trans.__('The log could not be downloaded'),
+                  error,
+                  trans
+                );
+              });
             }
           }}
         />

@@ -2,7 +2,11 @@
  * What is being typed: a form of texts, and from it the request and what is wrong with it. Pure.
  * The judge is the protocol's own schema, the same one the bridge uses.
  */
-import { formatSize, formatAmount, parseAmount } from '../../elements/amount-text.js';
+import {
+  formatSize,
+  formatAmount,
+  parseAmount
+} from '../../elements/amount-text.js';
 import type {
   Amount,
   BackendView,
@@ -64,7 +68,11 @@ const size = (value: unknown): string => {
     typeof value === 'number' || typeof value === 'string'
       ? parseBytes(value)
       : null;
-  return typeof value === 'string' ? value : bytes === null ? '' : formatSize(bytes);
+  return typeof value === 'string'
+    ? value
+    : bytes === null
+      ? ''
+      : formatSize(bytes);
 };
 
 const duration = (value: unknown, fallback: string): string =>
@@ -117,7 +125,9 @@ export function newGroup(
   const memory =
     host === undefined || split === null
       ? '4 GiB'
-      : formatBytes(Math.floor(host.memory / split.workers / 1024 ** 2) * 1024 ** 2);
+      : formatBytes(
+          Math.floor(host.memory / split.workers / 1024 ** 2) * 1024 ** 2
+        );
   return {
     name,
     cores: String(split?.cores ?? 1),

@@ -32,7 +32,9 @@ export function EnvironmentSelect(props: {
   const describe = (one: EnvironmentView): string =>
     [
       one.displayName ?? one.name,
-      one.pythonVersion === null ? '' : trans.__('Python %1', one.pythonVersion),
+      one.pythonVersion === null
+        ? ''
+        : trans.__('Python %1', one.pythonVersion),
       one.dask === null ? '' : trans.__('dask %1', one.dask),
       one.kernelspec !== null && one.kernelspec === props.notebook
         ? trans.__('this notebook')

@@ -2,11 +2,13 @@
 import { useState } from 'react';
 import { useMuster } from '../../elements/muster-context.js';
 import type { MusterError } from '../../../protocol/index.js';
-import type { Problem } from './draft.js';
+import type { DraftGroup, Problem } from './draft.js';
+import { problemSentence } from './problem-words.js';
 
 export function Footer(props: {
   sentence: string | null;
   problems: readonly Problem[];
+  groups: readonly DraftGroup[];
   refused: MusterError | null;
   isBusy: boolean;
   isPreview: boolean;
@@ -21,7 +23,7 @@ export function Footer(props: {
   // Only the form's own problems block: what the server refused may be tried again.
   const reason =
     first !== undefined && refused === null
-      ? trans.__('%1 %2', first.path, first.message)
+      ? problemSentence(first, props.groups, trans)
       : null;
   const said =
     refused !== null
@@ -48,7 +50,11 @@ export function Footer(props: {
       >
         {trans.__('Preview')}
       </button>
-      <button type="button" className="jp-MusterButton" onClick={props.onCancel}>
+      <button
+        type="button"
+        className="jp-MusterButton"
+        onClick={props.onCancel}
+      >
         {trans.__('Cancel')}
       </button>
       <button

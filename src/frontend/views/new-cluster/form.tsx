@@ -195,6 +195,7 @@ export function NewClusterForm(props: {
                 backend?.capabilities.gpus === true ||
                 draft.groups.some(group => group.gpus !== '0')
               }
+              hasJobs={!isLocal && draft.backend !== 'ssh'}
               onChange={groups => {
                 change({ groups });
               }}
@@ -221,9 +222,9 @@ export function NewClusterForm(props: {
                   values={{ ...draft.groups[0]?.options, ...draft.options }}
                   problemAt={name =>
                     problems.find(problem =>
-                      new RegExp(`^groups\\[\\d+\\]\\.options\\.${name}\\b`).test(
-                        problem.path
-                      )
+                      new RegExp(
+                        `^groups\\[\\d+\\]\\.options\\.${name}\\b`
+                      ).test(problem.path)
                     )?.message ?? null
                   }
                   onChange={(name, value) => {
@@ -233,7 +234,8 @@ export function NewClusterForm(props: {
               </section>
             )}
             {isLocal ||
-            (backend?.capabilities.schedulerPlacement.length ?? 0) < 2 ? null : (
+            (backend?.capabilities.schedulerPlacement.length ?? 0) <
+              2 ? null : (
               <FieldRow
                 label={trans.__('Scheduler')}
                 problem={problemAt('scheduler.placement')}
@@ -260,6 +262,7 @@ export function NewClusterForm(props: {
       <Footer
         sentence={sentenceOf(draft, backend, trans)}
         problems={problems}
+        groups={draft.groups}
         refused={refused}
         isBusy={isBusy}
         isPreview={preview !== null}
@@ -359,7 +362,9 @@ function firstDraft(
 ): Draft {
   const profile = profiles.find(one => one.name === start.profile);
   const spec: Record<string, unknown> =
-    start.from !== null ? { ...start.from.spec, name: '' } : (profile?.spec ?? {});
+    start.from !== null
+      ? { ...start.from.spec, name: '' }
+      : (profile?.spec ?? {});
   const wanted = start.backend ?? (spec['backend'] as string | undefined);
   const backend =
     backends.find(one => one.name === wanted) ??

@@ -6,16 +6,19 @@ import { useMuster } from '../../elements/muster-context.js';
 import { Segmented } from '../../elements/segmented.js';
 import { MAXIMUM_GROUPS } from '../../../protocol/index.js';
 import type { DraftGroup, Problem } from './draft.js';
+import { groupProblem } from './problem-words.js';
 
 export function GroupTable(props: {
   groups: readonly DraftGroup[];
   problems: readonly Problem[];
   hasGpus: boolean;
+  /** Workers share jobs here: how many do is worth asking. */
+  hasJobs: boolean;
   onChange: (groups: DraftGroup[]) => void;
   onAdd: () => void;
 }): JSX.Element {
   const { trans } = useMuster();
-  const { groups, problems, onChange, hasGpus } = props;
+  const { groups, problems, onChange, hasGpus, hasJobs } = props;
   return (
     <section aria-label={trans.__('Worker groups')}>
       <div className="jp-MusterNew-heading">
@@ -37,7 +40,7 @@ export function GroupTable(props: {
             <th scope="col">{trans.__('Cores')}</th>
             <th scope="col">{trans.__('Memory')}</th>
             {hasGpus ? <th scope="col">{trans.__('GPUs')}</th> : null}
-            <th scope="col">{trans.__('Per job')}</th>
+            {hasJobs ? <th scope="col">{trans.__('Per job')}</th> : null}
             <th scope="col">{trans.__('Size')}</th>
             <th scope="col" aria-label={trans.__('Remove')} />
           </tr>
@@ -48,9 +51,12 @@ export function GroupTable(props: {
               key={index}
               group={group}
               hasGpus={hasGpus}
+              hasJobs={hasJobs}
               problems={ofGroup(problems, index)}
               onChange={changed => {
-                onChange(groups.map((one, at) => (at === index ? changed : one)));
+                onChange(
+                  groups.map((one, at) => (at === index ? changed : one))
+                );
               }}
               onRemove={
                 groups.length > 1
@@ -81,6 +87,7 @@ function ofGroup(problems: readonly Problem[], index: number): Problem[] {
 function GroupLine(props: {
   group: DraftGroup;
   hasGpus: boolean;
+  hasJobs: boolean;
   problems: readonly Problem[];
   onChange: (group: DraftGroup) => void;
   onRemove: (() => void) | null;
@@ -131,11 +138,16 @@ function GroupLine(props: {
         {cell('cores', 'worker.cores', trans.__('Cores'))}
         {cell('memory', 'worker.memory', trans.__('Memory'))}
         {props.hasGpus ? cell('gpus', 'worker.gpus', trans.__('GPUs')) : null}
-        {cell('workersPerJob', 'workersPerJob', trans.__('Workers per job'))}
+        {props.hasJobs
+          ? cell('workersPerJob', 'workersPerJob', trans.__('Workers per job'))
+          : null}
         <td>
           <span className="jp-MusterNew-size">
             <Segmented
-              label={trans.__('How the size of group %1 is decided', group.name)}
+              label={trans.__(
+                'How the size of group %1 is decided',
+                group.name
+              )}
               value={group.type}
               options={[
                 { value: 'fixed', label: trans.__('Fixed') },
@@ -175,11 +187,11 @@ function GroupLine(props: {
       </tr>
       {problems.length === 0 ? null : (
         <tr>
-          <td colSpan={props.hasGpus ? 7 : 6}>
+          <td colSpan={7}>
             <ul className="jp-MusterNew-problems" role="alert">
               {problems.map(problem => (
                 <li key={problem.path + problem.message}>
-                  {trans.__('%1: %2', group.name, saidOf(problem, trans))}
+                  {trans.__('%1: %2', group.name, groupProblem(problem, trans))}
                 </li>
               ))}
             </ul>
@@ -188,21 +200,6 @@ function GroupLine(props: {
       )}
     </Fragment>
   );
-}
-
-/** The schema's words, with an example where one helps. */
-function saidOf(
-  problem: Problem,
-  trans: ReturnType<typeof useMuster>['trans']
-): string {
-  if (problem.path === 'worker.memory' && problem.message.includes('not a size')) {
-    return trans.__('memory %1. Write 16 GiB, 1.5 TB or 800MB.', problem.message);
-  }
-  if (problem.path.startsWith('scale')) {
-    return trans.__('size %1. Write 8, 64 cores or 1 TB.', problem.message);
-  }
-  const field = problem.path.split('.').at(-1) ?? problem.path;
-  return `${field} ${problem.message}`;
 }
 
 function CellInput(props: {

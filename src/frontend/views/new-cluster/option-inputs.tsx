@@ -44,7 +44,10 @@ export function OptionInputs(props: Props): JSX.Element | null {
       {more.length === 0 ? null : (
         <details
           className="jp-MusterNew-more"
-          open={first.length === 0 || more.some(field => props.problemAt(field.name) !== null)}
+          open={
+            first.length === 0 ||
+            more.some(field => props.problemAt(field.name) !== null)
+          }
         >
           <summary>
             {trans.__(
@@ -65,7 +68,11 @@ export function OptionInputs(props: Props): JSX.Element | null {
 function OptionInput(props: {
   field: OptionField;
   value: unknown;
-  attributes: { id: string; 'aria-invalid': boolean; 'aria-describedby': string };
+  attributes: {
+    id: string;
+    'aria-invalid': boolean;
+    'aria-describedby': string;
+  };
   onChange: (value: unknown) => void;
 }): JSX.Element {
   const { field, value, onChange, attributes } = props;
@@ -114,7 +121,10 @@ function OptionInput(props: {
         <textarea
           {...attributes}
           className={`jp-MusterField ${error}`}
-          rows={Math.min(6, Math.max(2, (value as string[] | undefined)?.length ?? 0))}
+          rows={Math.min(
+            6,
+            Math.max(2, (value as string[] | undefined)?.length ?? 0)
+          )}
           placeholder={trans.__('One a line')}
           value={Array.isArray(value) ? value.join('\n') : ''}
           onChange={event => {
@@ -171,7 +181,9 @@ function OptionInput(props: {
           className={`jp-MusterField ${error}`}
           type="text"
           placeholder={field.placeholder}
-          value={value === undefined || value === null ? '' : String(value as string)}
+          value={
+            value === undefined || value === null ? '' : String(value as string)
+          }
           onChange={event => {
             const typed = event.currentTarget.value;
             onChange(typed === '' ? undefined : typed);

@@ -42,7 +42,12 @@ function resolved(schema: Schema, root: Schema): Schema {
     const real = options.filter(one => one['type'] !== 'null');
     const only = real[0];
     if (real.length === 1 && only !== undefined) {
-      return { ...schema, ...resolved(only, root), anyOf: undefined, oneOf: undefined };
+      return {
+        ...schema,
+        ...resolved(only, root),
+        anyOf: undefined,
+        oneOf: undefined
+      };
     }
   }
   return schema;
@@ -106,7 +111,9 @@ function humanised(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-export function optionFields(specSchema: Record<string, unknown>): OptionField[] {
+export function optionFields(
+  specSchema: Record<string, unknown>
+): OptionField[] {
   const properties = (specSchema['properties'] ?? {}) as Record<string, Schema>;
   const required = new Set((specSchema['required'] ?? []) as string[]);
   const fields = Object.entries(properties).map(([name, raw]): OptionField => {
@@ -122,7 +129,9 @@ export function optionFields(specSchema: Record<string, unknown>): OptionField[]
       isRequired: required.has(name) && fallback === undefined,
       isCommon: schema['x-common'] === true || COMMON.has(name),
       placeholder:
-        fallback !== undefined && fallback !== null && typeof fallback !== 'object'
+        fallback !== undefined &&
+        fallback !== null &&
+        typeof fallback !== 'object'
           ? String(fallback as string)
           : example !== undefined && typeof example !== 'object'
             ? String(example as string)

@@ -57,7 +57,9 @@ export function PlaceList(props: {
                 }}
               >
                 <span>{backend.title}</span>
-                <small>{backend.available ? (backend.version ?? '') : ''}</small>
+                <small>
+                  {backend.available ? (backend.version ?? '') : ''}
+                </small>
               </button>
               {backend.available ? null : (
                 <p>{backend.reason ?? trans.__('not found here')}</p>

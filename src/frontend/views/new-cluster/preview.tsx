@@ -18,7 +18,11 @@ export function Preview(props: {
     >
       <div className="jp-MusterNew-heading">
         <h3>{trans.__('What would be run')}</h3>
-        <button type="button" className="jp-MusterButton" onClick={props.onBack}>
+        <button
+          type="button"
+          className="jp-MusterButton"
+          onClick={props.onBack}
+        >
           {trans.__('Back')}
         </button>
       </div>
@@ -58,14 +62,12 @@ export function Preview(props: {
             {variables.length === 0 ? null : (
               <details>
                 <summary>
-                  {trans._n(
-                    '%1 variable',
-                    '%1 variables',
-                    variables.length
-                  )}
+                  {trans._n('%1 variable', '%1 variables', variables.length)}
                 </summary>
                 <pre>
-                  {variables.map(([name, value]) => `${name}=${value}`).join('\n')}
+                  {variables
+                    .map(([name, value]) => `${name}=${value}`)
+                    .join('\n')}
                 </pre>
               </details>
             )}

@@ -37,9 +37,11 @@ export function sentenceOf(
   });
   const size = parts.join(' + ');
   const options = parsed.data.groups[0]?.options ?? {};
-  const queue = [options['queue'], options['partition'], options['namespace']].find(
-    one => typeof one === 'string' && one !== ''
-  ) as string | undefined;
+  const queue = [
+    options['queue'],
+    options['partition'],
+    options['namespace']
+  ].find(one => typeof one === 'string' && one !== '') as string | undefined;
   const place = queue ?? backend?.title ?? draft.backend;
   const walltime = options['walltime'];
   const sentence = isAdaptive
