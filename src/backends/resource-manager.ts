@@ -221,6 +221,11 @@ export interface ResourceManager {
     python: string;
     variables: Readonly<Record<string, string>>;
   }): Promise<void>;
+  /**
+   * Optional: addresses (`host:port`) on which processes of this job listen and others could reach
+   * them; empty where all is on loopback, or where it cannot be seen. For jobs of this host only.
+   */
+  exposed?(handle: Handle): Promise<string[]>;
   /** Stop watching. Nothing that runs is touched. */
   close(): Promise<void>;
 }

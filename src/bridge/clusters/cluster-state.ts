@@ -64,6 +64,8 @@ export class ClusterState {
   readonly releasedAt = new Map<JobId, number>();
   /** Jobs ended for their own fault: what their end is called, whatever exit code our ending makes. */
   readonly givenUp = new Map<JobId, { outcome: JobOutcome; message: string }>();
+  /** Jobs whose sockets were looked at. */
+  readonly checked = new Set<JobId>();
   /** Jobs missing in complete listings: how often in a row, since when (milliseconds). */
   readonly missing = new Map<JobId, { looks: number; since: number }>();
   /** Milliseconds; jobs that ended before do not count for the breaker. */
@@ -187,6 +189,7 @@ export class ClusterState {
     this.releasedAt.clear();
     this.missing.clear();
     this.givenUp.clear();
+    this.checked.clear();
     this.resumedAt.clear();
     this.adaptive = [];
     this.load = null;

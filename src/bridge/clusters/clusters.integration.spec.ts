@@ -1,6 +1,6 @@
 /** The controller with real processes, a real scheduler and the real store. */
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -365,5 +365,32 @@ describe('a local cluster', () => {
       await bridge.manager.events(id, { after: -1, limit: 100 })
     ).items.at(-1);
     expect(last?.message).toMatch(/was idle for 8 s/);
+  });
+
+  it('S1: listens on loopback only, and a worker that others could reach ends the cluster', async () => {
+    const bridge = await open();
+    const { id } = await create(bridge, TWO);
+    await until(bridge, id, connected(2));
+    await sleep(2_500);
+    expect(bridge.manager.get(id).phase).toBe('running');
+    const preload = path.join(root, 'wide.py');
+    await writeFile(
+      preload,
+      'import socket\nwide = socket.socket()\nwide.bind(("0.0.0.0", 0))\nwide.listen()\n'
+    );
+    const exposed = await create(bridge, {
+      ...TWO,
+      name: 'wide',
+      environment: {
+        variables: { DASK_DISTRIBUTED__WORKER__PRELOAD: `["${preload}"]` }
+      }
+    });
+    const failed = await until(
+      bridge,
+      exposed.id,
+      view => view.phase === 'failed'
+    );
+    expect(failed.reasons[0]).toMatchObject({ code: 'insecure-bind' });
+    expect(failed.reasons[0]?.message).toMatch(/0\.0\.0\.0:\d+/);
   });
 });

@@ -10,6 +10,7 @@ import type {
 import type { ClusterId } from '../../protocol/index.js';
 import type { JobRecord } from '../store/records.js';
 import { applyBackendEvent } from './backend-events.js';
+import { checkBinding } from './binding-check.js';
 import type { ClientRegistry } from './clients.js';
 import { GRACE_MS } from './clients.js';
 import type { ClusterState } from './cluster-state.js';
@@ -204,7 +205,26 @@ export class Controller {
         this._queue.enqueue(id, again);
       }
     }
+    this._checkBindings(state);
     this._context.books.changed(state);
+  }
+
+  /** The sockets of what came up since the last pass; never in the way of a start. */
+  private _checkBindings(state: ClusterState): void {
+    for (const job of liveJobs(state)) {
+      const up =
+        job.group === null
+          ? state.record.scheduler !== null
+          : job.connected.length > 0;
+      if (up && !state.checked.has(job.id)) {
+        checkBinding(this._context, state, job).catch((error: unknown) => {
+          this._context.log.warn(
+            { err: error, job: job.id },
+            'its sockets could not be looked at'
+          );
+        });
+      }
+    }
   }
 
   /** Nothing is started or ended before the backend was looked at once; force may. */

@@ -361,9 +361,10 @@ function accept(
   job.handle = handle;
   job.submittedAt = now();
   if (job.phase === 'submitting' || job.phase === 'uncertain') {
-    // A manager that hides waiting starts at once; the others say when.
-    const immediate =
-      backendOf(context, state).describe().capabilities.pending === 'hidden';
+    // On this host, and where waiting is not shown, accepted is started; the others say when.
+    const { pending, hostBound } = backendOf(context, state).describe()
+      .capabilities;
+    const immediate = hostBound || pending === 'hidden';
     job.phase = immediate ? (job.endedByUs ? 'stopping' : 'running') : 'queued';
     job.startedAt = immediate ? now() : null;
   }

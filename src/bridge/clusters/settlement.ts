@@ -54,6 +54,7 @@ export function applyObservation(
     } else if (
       seen.phase === 'running' &&
       job.group !== null &&
+      job.connected.length === 0 &&
       job.phase !== 'starting'
     ) {
       events.push(
@@ -101,6 +102,7 @@ export function settle(
   });
   const reason = report.message ?? job.reason;
   job.phase = 'ended';
+  job.nativeState = 'ended';
   job.outcome = outcome;
   job.exit = report.exit;
   job.reason = reason;
