@@ -1,6 +1,6 @@
 /** Do file locks work where the state is? Asked once per folder and mount (R10). */
 import { randomBytes } from 'node:crypto';
-import { readFileSync, realpathSync, unlinkSync } from 'node:fs';
+import { readFileSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { MusterError } from '../../protocol/index.js';
@@ -53,15 +53,8 @@ export async function probeLocks(
     locksWork = check.type === 'unknown' ? null : check.type === 'exclusive';
   } finally {
     database.close();
-    for (const companion of ['', '-journal']) {
-      try {
-        unlinkSync(`${file}${companion}`);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-          throw error;
-        }
-      }
-    }
+    rmSync(file, { force: true });
+    rmSync(`${file}-journal`, { force: true });
   }
   if (locksWork === true) {
     // Only the good answer is kept: after a remount or a fix the question is asked again.

@@ -52,12 +52,12 @@ export async function takeLease(
       await removeIfThere(own);
       return null;
     }
-    let refusal: unknown = null;
+    let refusal: Error | null = null;
     try {
       await link(own, path);
     } catch (error) {
       // On NFS the answer may be lost although the link was made: only the count tells.
-      refusal = error;
+      refusal = error as Error;
     }
     if ((await lstat(own)).nlink !== 2) {
       if (refusal !== null && codeOf(refusal) !== 'EEXIST') {

@@ -118,7 +118,7 @@ export class Lease {
         });
       }
     }
-    return this.#fenced === null && this.#fresh();
+    return !this.#isFenced() && this.#fresh();
   }
 
   /** Looks, then writes into our own name. Single-flight; errors are kept in `trouble`. */
@@ -140,6 +140,11 @@ export class Lease {
     if (this.#fenced === null && (await this.#look().catch(() => false))) {
       await this.#write({ ...this.#record, released: true });
     }
+  }
+
+  /** Asked anew after every wait: the timer may have fenced meanwhile. */
+  #isFenced(): boolean {
+    return this.#fenced !== null;
   }
 
   #fresh(): boolean {

@@ -79,15 +79,14 @@ export async function takeOwnership<Store extends OwnedStore>(
   const over = await waitUntilFree(options, holder, observer, speed);
   // Several starters that find the same dead lease may push one another aside: until both lease and
   // lock are held a loss only means that another one is the owner.
-  let starting = true;
-  let lost = false;
+  const state = { starting: true, lost: false };
   const lease = await takeLease({
     folder: options.folder,
     holder,
     over,
     onFenced: reason => {
-      lost = true;
-      if (!starting) {
+      state.lost = true;
+      if (!state.starting) {
         options.onFenced(reason);
       }
     },
@@ -99,16 +98,16 @@ export async function takeOwnership<Store extends OwnedStore>(
   }
   try {
     const store = await openLocked(options, holder, over, lease.epoch, () => {
-      return lost;
+      return state.lost;
     });
     await lease.raiseEpoch(store.epoch);
     // A look at the file after the lock is held: from here on nobody starts beside us.
     await lease.renew();
-    if (lost) {
+    if (state.lost) {
       await store.close();
       throw owned((await observer.look()).sight, holder);
     }
-    starting = false;
+    state.starting = false;
     return { lease, store };
   } catch (error) {
     await lease.release();

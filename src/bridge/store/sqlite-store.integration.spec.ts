@@ -103,7 +103,7 @@ async function killedWriter(first: number, afterMs: number): Promise<number[]> {
   children.push(child);
   let output = '';
   const opened = new Promise<void>(resolve => {
-    child.stdout?.on('data', (chunk: Buffer) => {
+    child.stdout.on('data', (chunk: Buffer) => {
       output += chunk.toString();
       if (output.includes('open')) {
         resolve();
@@ -282,7 +282,7 @@ async function killable(args: string[]): Promise<string> {
   });
   children.push(child);
   return new Promise(resolve => {
-    child.stdout?.once('data', (chunk: Buffer) => {
+    child.stdout.once('data', (chunk: Buffer) => {
       resolve(chunk.toString().split('\n')[0] ?? '');
     });
     child.once('close', () => {
@@ -360,7 +360,7 @@ describe('the thread', () => {
     ]);
     const outcome = waiting.then(
       () => 'acknowledged',
-      (error: { code: string }) => error.code
+      (error: unknown) => (error as { code: string }).code
     );
     await workers[0]?.terminate();
     expect(['acknowledged', 'backend-unavailable']).toContain(await outcome);

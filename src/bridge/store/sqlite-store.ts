@@ -71,8 +71,8 @@ export async function openStore(
 }
 
 type Waiting = {
-  resolve(value: unknown): void;
-  reject(error: MusterError): void;
+  resolve: (value: unknown) => void;
+  reject: (error: MusterError) => void;
 };
 
 type Entry =
@@ -126,8 +126,8 @@ export class SqliteStore implements Store {
   readonly #tasks: RepeatedTask[] = [];
   #inFlight: {
     id: number;
-    answer(reply: StoreReply): void;
-    fail(error: MusterError): void;
+    answer: (reply: StoreReply) => void;
+    fail: (error: MusterError) => void;
   } | null = null;
   #lastId = 0;
   #epoch = 0;
@@ -321,7 +321,10 @@ export class SqliteStore implements Store {
 
   #send(
     call: StoreCall,
-    end: { answer(value: unknown): void; fail(error: MusterError): void }
+    end: {
+      answer: (value: unknown) => void;
+      fail: (error: MusterError) => void;
+    }
   ): void {
     const id = ++this.#lastId;
     this.#inFlight = {

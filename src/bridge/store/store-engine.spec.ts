@@ -625,14 +625,14 @@ describe('events', () => {
       engine,
       ...[1, 2].map(
         n =>
-          ({ type: 'put-cluster', cluster: sampleCluster(n) }) as StoreOperation
+          ({ type: 'put-cluster', cluster: sampleCluster(n) })
       ),
       ...[1, 2, 3, 4, 5, 6].map(
         seq =>
           ({
             type: 'append-event',
             event: sampleEvent(seq, seq % 2 === 0 ? 2 : 1)
-          }) as StoreOperation
+          })
       )
     );
     const cluster = sampleId(2) as ClusterId;

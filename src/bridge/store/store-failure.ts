@@ -189,15 +189,17 @@ export function packFailure(error: unknown, file: string): StoreFailure {
 
 export function unpackFailure(failure: StoreFailure): MusterError {
   const details = failure.details ?? {};
+  const text = (key: string): string =>
+    typeof details[key] === 'string' ? details[key] : '';
   switch (failure.kind) {
     case 'locked':
-      return new StoreLockedError(String(details['file'] ?? ''));
+      return new StoreLockedError(text('file'));
     case 'newer':
       return new StoreNewerError({
-        file: String(details['file'] ?? ''),
+        file: text('file'),
         schema: Number(details['schema']),
         ours: Number(details['ours']),
-        writtenBy: String(details['writtenBy'] ?? '')
+        writtenBy: text('writtenBy')
       });
     case 'lost':
       return new OwnershipLostError(failure.message, details);

@@ -120,8 +120,9 @@ export function inSameThread(): CreateStoreWorker {
       ) {
         events.on(event, listener);
       },
-      async terminate() {
+      terminate() {
         session?.end();
+        return Promise.resolve();
       }
     };
   };
