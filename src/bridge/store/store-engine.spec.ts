@@ -623,17 +623,11 @@ describe('events', () => {
     const engine = open();
     commit(
       engine,
-      ...[1, 2].map(
-        n =>
-          ({ type: 'put-cluster', cluster: sampleCluster(n) })
-      ),
-      ...[1, 2, 3, 4, 5, 6].map(
-        seq =>
-          ({
-            type: 'append-event',
-            event: sampleEvent(seq, seq % 2 === 0 ? 2 : 1)
-          })
-      )
+      ...[1, 2].map(n => ({ type: 'put-cluster', cluster: sampleCluster(n) })),
+      ...[1, 2, 3, 4, 5, 6].map(seq => ({
+        type: 'append-event',
+        event: sampleEvent(seq, seq % 2 === 0 ? 2 : 1)
+      }))
     );
     const cluster = sampleId(2) as ClusterId;
     const seqs = (events: { seq: number }[]): number[] =>
