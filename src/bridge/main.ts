@@ -16,6 +16,7 @@ import { EnvironmentCatalog } from './environments/environment-catalog.js';
 import { askHealth, socketOf } from './hello.js';
 import { bootId } from './host/boot-id.js';
 import { hostName } from './host/host-name.js';
+import { probeLocks, requireLocks } from './host/lock-probe.js';
 import { ownIdentity } from './host/process-identity.js';
 import { IdleWatch } from './idle-watch.js';
 import type { BridgeOptions } from './options.js';
@@ -82,6 +83,15 @@ async function build(
   ]) {
     ensurePrivateFolder(folder);
   }
+  const configuration = await ConfigurationFiles.open({
+    paths: options.configPaths,
+    log
+  });
+  requireLocks(
+    stateFolder,
+    await probeLocks(stateFolder, process.execPath),
+    false
+  );
   const fenced = (reason: string): void => {
     log.fatal({ reason }, 'not the owner any more: ending at once');
     process.exit(FENCED_EXIT_CODE);
@@ -111,10 +121,6 @@ async function build(
   const snapshot = await store.load();
   const bridge = randomBytes(8).toString('hex');
   const clients = new ClientRegistry();
-  const configuration = await ConfigurationFiles.open({
-    paths: options.configPaths,
-    log
-  });
   const environments = new EnvironmentCatalog({
     python: options.python,
     clients
@@ -197,6 +203,10 @@ async function build(
         );
       }
       await manager.start(snapshot);
+      if (snapshot.restored !== null) {
+        // Discovery is done: what the backends still run has been adopted.
+        await store.transaction([{ type: 'acknowledge-restore' }]);
+      }
     },
     close: async () => {
       idle.close();
