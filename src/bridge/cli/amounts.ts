@@ -13,7 +13,7 @@ export function amount(text: string, option: string): Amount {
   if (cores !== null) {
     return { cores: Number(cores[1]) };
   }
-  const bytes = /\d/.test(compact) ? parseBytes(compact) : null;
+  const bytes = /\d.*[a-z]$/i.test(compact) ? parseBytes(compact) : null;
   if (bytes === null || bytes < 0) {
     throw usage(
       `${option}: '${text}' is not an amount`,

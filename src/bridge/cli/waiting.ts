@@ -48,7 +48,12 @@ export async function untilConnected(
   context: CliContext,
   client: ApiClient,
   id: string,
-  options: { workers: number | null; timeoutSeconds: number | null }
+  options: {
+    workers: number | null;
+    timeoutSeconds: number | null;
+    /** Job of the scheduler before a restart: only another one counts. */
+    formerScheduler?: string | null;
+  }
 ): Promise<ClusterView> {
   let last: ClusterView | null = null;
   return waitFor(
@@ -61,7 +66,10 @@ export async function untilConnected(
       context.progress(
         `${cluster.name}: ${cluster.phase}, ${connected} of ${wanted} workers connected …`
       );
-      return cluster.phase === 'running' && connected >= wanted
+      const anew =
+        options.formerScheduler == null ||
+        cluster.scheduler.job !== options.formerScheduler;
+      return anew && cluster.phase === 'running' && connected >= wanted
         ? cluster
         : null;
     },
@@ -76,11 +84,8 @@ export async function untilConnected(
 }
 
 function failIfEnded(cluster: ClusterView): void {
-  if (
-    cluster.phase === 'failed' ||
-    cluster.phase === 'stopped' ||
-    cluster.phase === 'stopping'
-  ) {
+  // `stopping` may be the first half of a restart; if it is not, `stopped` follows.
+  if (cluster.phase === 'failed' || cluster.phase === 'stopped') {
     throw new CliFailure(
       EXIT.failed,
       `'${cluster.name}' is ${cluster.phase}${causes(cluster)}`,

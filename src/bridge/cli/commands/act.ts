@@ -67,7 +67,8 @@ export function addActCommands(program: Command, run: Run): void {
         }
       ) =>
         run(context => {
-          const scale = fixedScale(flags);
+          const { workers, cores, memory } = flags;
+          const scale = fixedScale({ workers, cores, memory });
           if (scale === null) {
             throw usage('say --workers, --cores or --memory');
           }
@@ -315,13 +316,15 @@ async function restart(
 ): Promise<void> {
   const timeoutSeconds = duration(flags.timeout ?? '10m', '--timeout');
   const client = await context.bridge();
-  const begun = await client.post<ClusterView>(`clusters/${path(ref)}/restart`);
+  const before = await client.get<ClusterView>(`clusters/${path(ref)}`);
+  const begun = await client.post<ClusterView>(`clusters/${before.id}/restart`);
   const cluster =
     flags.wait === false
       ? begun
       : await untilConnected(context, client, begun.id, {
           workers: null,
-          timeoutSeconds
+          timeoutSeconds,
+          formerScheduler: before.scheduler.job
         });
   context.answer(
     cluster,
