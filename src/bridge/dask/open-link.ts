@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Connector, type FirstContact } from './connector.js';
 import { drainWorkers, type DrainPort } from './drain.js';
-import { Operations } from './operations.js';
+import { DEADLINES, Operations } from './operations.js';
 import type {
   DrainResult,
   LinkEvent,
@@ -14,6 +14,7 @@ import type {
 import { StreamKeeper } from './stream-keeper.js';
 import { TaskCounter } from './task-counts.js';
 import { isLoopback, parseAddress } from './wire/address.js';
+import { LinkError } from './wire/errors.js';
 import { RpcPool } from './wire/rpc-pool.js';
 
 /**
@@ -47,6 +48,7 @@ class DaskLink implements SchedulerLink {
   }) {
     const { options, connector, contact } = parts;
     this._ending = parts.ending;
+    this._connector = connector;
     this._contact = contact;
     this._pool = new RpcPool({ open: () => connector.open() });
     this._operations = new Operations(
@@ -159,13 +161,22 @@ class DaskLink implements SchedulerLink {
     );
   }
 
+  /**
+   * There is no reply: the socket just closes, and that is the success. So the request has a comm
+   * of its own, whose opening may fail before anything was asked.
+   */
   async terminate(): Promise<void> {
+    const rpc = await this._connector.open();
     this._keeper.expectEnd(true);
     try {
-      await this._operations.terminate();
+      await rpc.call({ op: 'terminate' }, DEADLINES.terminate);
     } catch (error) {
-      this._keeper.expectEnd(false);
-      throw error;
+      if (!(error instanceof LinkError && error.kind === 'closed')) {
+        this._keeper.expectEnd(false);
+        throw error;
+      }
+    } finally {
+      rpc.comm.destroy();
     }
   }
 
@@ -201,6 +212,7 @@ class DaskLink implements SchedulerLink {
   }
 
   private readonly _ending: AbortController;
+  private readonly _connector: Connector;
   private readonly _contact: FirstContact;
   private readonly _pool: RpcPool;
   private readonly _operations: Operations;

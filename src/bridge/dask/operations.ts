@@ -2,7 +2,6 @@
 import { readIdentity, readReply } from './replies.js';
 import type { SchedulerIdentity } from './scheduler-link.js';
 import type { Capabilities } from './versions.js';
-import { LinkError } from './wire/errors.js';
 import type { CallOptions } from './wire/rpc-pool.js';
 import type { Request } from './wire/rpc.js';
 
@@ -62,6 +61,9 @@ export class Operations {
   }
 
   async workersToClose(n: number): Promise<string[]> {
+    if (n <= 0) {
+      return [];
+    }
     const reply = await this._cheap({
       op: 'workers_to_close',
       n,
@@ -165,20 +167,6 @@ export class Operations {
         { deadlineMs: DEADLINES.cheap, slow: true }
       )
     );
-  }
-
-  /** There is no reply: the socket just closes, and that is the success. */
-  async terminate(): Promise<void> {
-    try {
-      await this._call(
-        { op: 'terminate' },
-        { deadlineMs: DEADLINES.terminate, slow: true }
-      );
-    } catch (error) {
-      if (!(error instanceof LinkError && error.kind === 'closed')) {
-        throw error;
-      }
-    }
   }
 
   private _cheap(request: Request): Promise<unknown> {

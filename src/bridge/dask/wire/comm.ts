@@ -47,7 +47,12 @@ export async function openComm(options: CommOptions): Promise<Comm> {
           : `The scheduler at ${options.address} is not encrypted, but this cluster has certificates: it is not spoken to`
     });
   }
-  options.signal?.throwIfAborted();
+  if (options.signal?.aborted === true) {
+    throw new LinkError({
+      kind: 'closed',
+      message: `The link to ${options.address} has been closed`
+    });
+  }
   const socket = openSocket(address, options.security);
   const comm = new Comm(socket, options);
   const abort = (): void => comm.destroy();
