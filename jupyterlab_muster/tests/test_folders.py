@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 import tempfile
 from pathlib import Path
 
@@ -144,7 +145,8 @@ def test_configuration_folders_are_the_users_first_and_the_packages_last(
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "user"))
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", f"{tmp_path / 'site'}{os.pathsep}{tmp_path}/a,b")
     folders = config_folders()
-    assert folders.index(str(tmp_path / "user")) < folders.index("/etc/jupyter")
+    assert folders[0] == str(tmp_path / "user")
+    assert folders.index(f"{sys.prefix}/etc/jupyter") < folders.index("/etc/jupyter")
     assert str(tmp_path / "site") in folders
     assert folders[-1].endswith("/jupyterlab_muster")
     assert not any("," in folder for folder in folders)
