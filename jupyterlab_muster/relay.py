@@ -260,6 +260,8 @@ class RelayHandler(WebSocketMixin, WebSocketHandler, MusterHandler):
             (key, value)
             for key, value in parse_qsl(self.request.query, keep_blank_values=True)
             if key not in ("token", "_xsrf", "no_track_activity")
+            # JupyterLab puts the time behind every address that must not come from a cache.
+            and (self.page or value or not key.isdigit())
         ]
         return target + (f"?{urlencode(query)}" if query else "")
 

@@ -154,6 +154,17 @@ async def test_a_token_in_the_query_stays_here_and_the_rest_travels(
     assert seen(answer)["uri"] == "/api/v1/a%2Fb?limit=5&x=%C3%A4%26&empty="
 
 
+async def test_the_time_jupyterlab_puts_behind_addresses_stays_here(
+    http_server: Any, address: str, jp_auth_header: dict[str, str]
+) -> None:
+    """The bridge refuses parameters it does not know (serverconnection.ts, cache: no-store)."""
+    for query, travels in (("?1796056919431", ""), ("?limit=5&1796056919431", "?limit=5")):
+        answer = await AsyncHTTPClient().fetch(
+            f"http://{address}muster/api/v1/clusters{query}", headers=jp_auth_header
+        )
+        assert seen(answer)["uri"] == f"/api/v1/clusters{travels}"
+
+
 async def test_the_bridges_errors_pass_unchanged_and_cookies_do_not(jp_fetch) -> None:
     with pytest.raises(HTTPClientError) as caught:
         await jp_fetch("muster", "api", "v1", "failing")
