@@ -52,6 +52,7 @@ function pastOf(state: ClusterState, group: string): PastJob[] {
   return state.current.flatMap((job): PastJob[] => {
     if (
       job.group !== group ||
+      job.handle === null ||
       job.phase !== 'ended' ||
       job.outcome === null ||
       job.endedAt === null

@@ -49,6 +49,8 @@ function recentDeaths(state: ClusterState): number | null {
     job =>
       job.phase === 'ended' &&
       job.group !== null &&
+      // What was refused never lived.
+      job.handle !== null &&
       !job.endedByUs &&
       job.outcome !== 'completed' &&
       job.endedAt !== null &&

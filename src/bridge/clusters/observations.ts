@@ -23,6 +23,16 @@ export async function applyToCluster(
   state: ClusterState,
   observation: Observation
 ): Promise<JobRecord[]> {
+  if (!observation.complete && nothingSeen(state, observation)) {
+    // Not an answer about this cluster: nothing is concluded, not even that it was looked at.
+    state.setReason(
+      'backend-unreachable',
+      { message: 'The last listing was not complete' },
+      now()
+    );
+    context.books.changed(state);
+    return [];
+  }
   const changed = new Set<JobRecord>();
   const events: ClusterEvent[] = [];
   const ended: JobRecord[] = [];
@@ -60,6 +70,14 @@ export async function applyToCluster(
   }
   await buryLatecomers(context, state, observation);
   return ended;
+}
+
+function nothingSeen(state: ClusterState, observation: Observation): boolean {
+  const handles = liveJobs(state).flatMap(job => job.handle ?? []);
+  return (
+    handles.length > 0 &&
+    handles.every(handle => !observation.jobs.has(handle.nativeId))
+  );
 }
 
 function missing(

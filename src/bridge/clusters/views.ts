@@ -27,7 +27,10 @@ export function targetOf(state: ClusterState, group: WorkerGroup): number {
 
 export function clusterView(state: ClusterState, owner: Owner): ClusterView {
   const { record } = state;
-  const reasons = [...record.reasons, ...state.reasons.values()];
+  // A warning that is always there does not stand before what has just happened.
+  const reasons = [...record.reasons, ...state.reasons.values()].sort(
+    (a, b) => Number(a.code === 'tls-off') - Number(b.code === 'tls-off')
+  );
   const schedulerJob =
     [...state.jobs.values()].filter(job => job.group === null).at(-1) ?? null;
   const over = isOver(record.phase);
