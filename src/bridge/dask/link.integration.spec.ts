@@ -10,7 +10,11 @@ import {
   type Driver
 } from './fixtures/dask-cluster.js';
 import type { LinkEvent, SchedulerLink } from './scheduler-link.js';
+import { Operations } from './operations.js';
+import { TaskCounter } from './task-counts.js';
+import { capabilitiesOf } from './versions.js';
 import { openComm } from './wire/comm.js';
+import { RpcComm } from './wire/rpc.js';
 
 const matrix = DASK_VERSIONS.flatMap(version =>
   TRANSPORTS.map(transport => ({ version, transport }))
@@ -144,6 +148,23 @@ describe.each(matrix)('a scheduler of $version over $transport', options => {
       erred: 0,
       clients: 1
     });
+    // The same by the wire alone, as where the dashboard cannot be reached.
+    const comm = await openComm({
+      address: cluster.address,
+      security: cluster.security
+    });
+    const rpc = new RpcComm(comm);
+    const byWire = new TaskCounter({
+      operations: new Operations(
+        (request, { deadlineMs }) => rpc.call(request, deadlineMs),
+        capabilitiesOf(link.version)
+      ),
+      dashboardPort: () => null,
+      isOurs: client => client.startsWith('muster-'),
+      ourClients: () => 0
+    });
+    expect(await byWire.count()).toEqual(counts);
+    comm.close();
     await driver.run('kept.clear() or True');
 
     await driver.run(

@@ -221,6 +221,22 @@ describe('a link', () => {
     expect(scheduler.said).toContain('subscribe-topic tcp://h:2');
   });
 
+  it('looks once at a time, and who asks meanwhile gets a look that is newer than the question', async () => {
+    const scheduler = await FakeScheduler.start();
+    const { link } = await linkTo(scheduler);
+    const before = scheduler.said.length;
+    const first = link.identity();
+    const others = [link.identity(), link.identity(), link.identity()];
+    await first;
+    scheduler.workers.add('tcp://h:9');
+    for (const identity of await Promise.all(others)) {
+      expect(identity.workers).toHaveLength(1);
+    }
+    expect(
+      scheduler.said.slice(before).filter(request => request === 'identity -1')
+    ).toHaveLength(2);
+  });
+
   it('comes back after a loss, and tells what happened meanwhile and how', async () => {
     const scheduler = await FakeScheduler.start();
     for (const port of [1, 2, 3]) {

@@ -47,24 +47,24 @@ export class StreamKeeper {
     this._running = this._watch();
   }
 
-  /** The full identity; what the stream did not show becomes events. */
-  async snapshot(): Promise<SchedulerIdentity> {
-    const { operations } = this._options;
-    const mark = this._membership.mark();
-    const identity = await operations.identity();
-    const present = new Set(identity.workers.map(worker => worker.address));
-    // How those left whom the stream did not show.
-    const missed =
-      this._introduced &&
-      this._membership.addresses.some(address => !present.has(address));
-    this._announce(
-      this._membership.applySnapshot(
-        identity.workers,
-        mark,
-        missed ? await operations.history() : []
-      )
-    );
-    return identity;
+  /**
+   * The full identity; what the stream did not show becomes events. One at a time, or an older one
+   * could overtake a newer: who asks meanwhile shares the next.
+   */
+  snapshot(): Promise<SchedulerIdentity> {
+    if (this._snapshotRunning === null) {
+      this._snapshotRunning = this._takeSnapshot().finally(() => {
+        this._snapshotRunning = null;
+      });
+      return this._snapshotRunning;
+    }
+    this._snapshotNext ??= this._snapshotRunning
+      .catch(() => undefined)
+      .then(() => {
+        this._snapshotNext = null;
+        return this.snapshot();
+      });
+    return this._snapshotNext;
   }
 
   /** How it left; null while it is there or nothing is known. */
@@ -115,6 +115,25 @@ export class StreamKeeper {
     this._opening = null;
     this._sleeper.end();
     await this._running;
+  }
+
+  private async _takeSnapshot(): Promise<SchedulerIdentity> {
+    const { operations } = this._options;
+    const mark = this._membership.mark();
+    const identity = await operations.identity();
+    const present = new Set(identity.workers.map(worker => worker.address));
+    // How those left whom the stream did not show.
+    const missed =
+      this._introduced &&
+      this._membership.addresses.some(address => !present.has(address));
+    this._announce(
+      this._membership.applySnapshot(
+        identity.workers,
+        mark,
+        missed ? await operations.history() : []
+      )
+    );
+    return identity;
   }
 
   private async _connect(): Promise<void> {
@@ -315,6 +334,8 @@ export class StreamKeeper {
   private readonly _leavers = new Map<string, number>();
   private readonly _clientPrefix = `muster-${randomUUID()}-`;
   private _clientCount = 0;
+  private _snapshotRunning: Promise<SchedulerIdentity> | null = null;
+  private _snapshotNext: Promise<SchedulerIdentity> | null = null;
   private _stream: EventStream | null = null;
   private _opening: EventStream | null = null;
   private _introduced = false;
