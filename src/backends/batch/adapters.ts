@@ -2,6 +2,7 @@
 import type { TextRecord } from './readers/read.js';
 import type { JobInfo } from './results.js';
 import type { SystemFacts } from './specification.js';
+import { signalName } from './states.js';
 import { readNativeDuration } from './walltime.js';
 
 export type Adapter = (job: JobInfo, record: TextRecord) => JobInfo;
@@ -41,7 +42,30 @@ const sgeLimits: Adapter = (job, record) => {
     : job;
 };
 
+/**
+ * HTCondor: the exit of a job counts only once it has completed (an evicted or held one carries
+ * that of an earlier run), and a start of the program older than the slot's is of an earlier run.
+ */
+const condor: Adapter = (job, record) => {
+  const code = Number(record['ExitCode'] ?? Number.NaN);
+  const signal = Number(record['ExitSignal'] ?? Number.NaN);
+  const exit =
+    job.nativeState !== '4'
+      ? null
+      : record['ExitBySignal'] === 'true' && Number.isInteger(signal)
+        ? { code: null, signal: signalName(signal) }
+        : Number.isInteger(code)
+          ? { code, signal: null }
+          : null;
+  const program = Number(record['JobCurrentStartExecutingDate'] ?? 0);
+  const slot = Number(record['ShadowBday'] ?? 0);
+  const stale =
+    program < slot && record['AllowedExecuteDuration'] !== undefined;
+  return { ...job, exit, ...(stale ? { endsAt: null } : {}) };
+};
+
 const ADAPTERS: Readonly<Record<string, Adapter>> = {
+  condor,
   'sge-limits': sgeLimits,
   'walltime-used-up': walltimeUsedUp
 };

@@ -8,6 +8,7 @@ import {
 } from './specification.js';
 import { signalName } from './states.js';
 import type { TextRecord } from './readers/read.js';
+import { fill } from './templates.js';
 import { readNativeDuration, type Walltime } from './walltime.js';
 
 const NOTHING =
@@ -28,7 +29,7 @@ export function find(
       ? { from: source, as: 'text' as const, match: undefined }
       : source;
   for (const key of Array.isArray(from) ? from : [from]) {
-    const text = Object.hasOwn(record, key) ? record[key] : undefined;
+    const text = lookUp(record, key);
     if (text === undefined || text.trim() === '') {
       continue;
     }
@@ -41,6 +42,21 @@ export function find(
     }
   }
   return null;
+}
+
+/** A key; `prefix.*` for all below it, joined by commas; `{a}.{b}` for several together. */
+function lookUp(record: TextRecord, key: string): string | undefined {
+  if (key.endsWith('.*')) {
+    const prefix = key.slice(0, -2);
+    const parts = Object.entries(record)
+      .filter(([name]) => name === prefix || name.startsWith(`${prefix}.`))
+      .map(([, value]) => value);
+    return parts.length === 0 ? undefined : parts.join(',');
+  }
+  if (key.includes('{')) {
+    return fill(key, record).text ?? undefined;
+  }
+  return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
 /** A text that may be one of the many words for "nothing". */
@@ -194,6 +210,17 @@ export function exit(found: Found | null): Exit | null {
         return null;
       }
       const signal = value > 256 ? value - 256 : value > 128 ? value - 128 : 0;
+      return signal > 0 && signal < 65
+        ? { code: null, signal: signalName(signal) }
+        : { code: value, signal: null };
+    }
+    case 'exitFlux': {
+      // 128 + signal of a task; negative: the job shell was killed, -128: cancelled before start.
+      const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
+      if (Number.isNaN(value) || value <= -128) {
+        return null;
+      }
+      const signal = value < 0 ? -value : value > 128 ? value - 128 : 0;
       return signal > 0 && signal < 65
         ? { code: null, signal: signalName(signal) }
         : { code: value, signal: null };

@@ -95,7 +95,7 @@ export function resourceHeader(
     const fields =
       item.honours ??
       filled.used.flatMap(name => {
-        const bare = name.replace(/^(raw|ad)\./, '');
+        const bare = name.replace(/^(raw|ad|paths)\./, '');
         return STANDS_FOR[bare] ?? [bare];
       });
     if (item.warn !== undefined) {
@@ -116,7 +116,8 @@ export function resourceHeader(
       );
       continue;
     }
-    options.push(filled.text);
+    // A template that repeats an option writes several lines.
+    options.push(...filled.text.split('\n'));
   }
   options.push(...native);
   const notHonoured = askedFor(spec).filter(field => !honoured.has(field));
@@ -238,7 +239,10 @@ export function headerVariables(
     word(field, spec[field]);
   }
   for (const field of ['stdout', 'stderr'] as const) {
-    word(field, logPath(facts, spec, field, problems));
+    const path = logPath(facts, spec, field, problems);
+    word(field, path);
+    // For dialects whose own marks for the id would not survive quoting.
+    variables[`paths.${field}`] = path;
     const text = spec[field];
     if (text !== undefined && !distinct(text, spec.array !== undefined)) {
       warnings.push(
@@ -304,6 +308,7 @@ export function headerVariables(
       signalNumber(spec.warnBefore.signal)
     );
     variables['warnSeconds'] = String(spec.warnBefore.seconds);
+    variables['warnMinutes'] = String(Math.ceil(spec.warnBefore.seconds / 60));
     if (typeof spec.walltimeSeconds === 'number') {
       const at = spec.walltimeSeconds - spec.warnBefore.seconds;
       if (at <= 0) {
@@ -437,7 +442,9 @@ function dependencyVariable(
       );
     }
     const shown = ids.map(id => (rule.shortIds ? id.replace(/\..*$/, '') : id));
-    return (word ?? '') + shown.join(rule.idSeparator);
+    return word?.includes('{id}') === true
+      ? shown.map(id => word.replace('{id}', id)).join(rule.idSeparator)
+      : (word ?? '') + shown.join(rule.idSeparator);
   });
   variables['dependency'] = terms.join(rule.separator);
 }

@@ -18,7 +18,7 @@ export function parseCancel(
 ): CancelResult {
   const { ids } = context;
   const named = new Map<string, Answer>();
-  let general: Answer | null = null;
+  let general = null as Answer | null;
   const text = `${output.stdout}\n${output.stderr}`.replaceAll('\r', '');
   for (const line of linesOf(text)) {
     const answer = readLine(facts, line);
@@ -43,7 +43,14 @@ export function parseCancel(
     text,
     silent: context.silent ?? facts.cancel.silent
   });
-  return new Map(ids.map(id => [id, named.get(id) ?? rest]));
+  // "DONE." on stdout and "ssh: connect to host …" on stderr: the good word cannot be trusted.
+  const doubt = general?.code === 'UNCERTAIN' ? general : null;
+  return new Map(
+    ids.map(id => {
+      const own = named.get(id);
+      return [id, own?.code === 'OK' && doubt !== null ? doubt : (own ?? rest)];
+    })
+  );
 }
 
 function readLine(

@@ -35,11 +35,13 @@ export const PBS_BLOCKS = {
 export const PBS_TABLES = {
   plain: {
     type: 'table',
+    start: '^\\d+',
     header: '^Job [iI][dD]\\s+Name',
     row: '^(?<id>\\d\\S*)\\s+(?<name>\\S.*?)\\s+(?<user>\\S+)\\s+(?<used>\\S+)\\s+(?<state>[A-Z])\\s+(?<queue>\\S+)\\s*$'
   },
   wide: {
     type: 'table',
+    start: '^\\d+',
     header: '^Job ID\\s+Username',
     row: '^(?<id>\\d\\S*)\\s+(?<user>\\S+)\\s+(?<queue>\\S+)\\s+(?<name>\\S+)\\s+(?<session>\\S+)\\s+(?<nodes>\\S+)\\s+(?<tasks>\\S+)\\s+(?<memory>\\S+)\\s+(?<limit>\\S+)\\s+(?<state>[A-Z])\\s+(?<elapsed>\\S+)(?:\\s+(?<hosts>\\S+))?\\s*$'
   }

@@ -214,7 +214,7 @@ export const pbs = defineSystem({
   },
   status: {
     argv: ['qstat', '-t', '-f', '-F', 'json', '{extra}', '{ids}'],
-    mineArgv: ['qstat', '-t', '-f', '-F', 'json', '{extra}', '-u', '{user}'],
+    mineArgv: ['qstat', '-t', '-f', '-F', 'json', '{extra}'],
     forms: FORMS
   },
   history: {

@@ -55,6 +55,7 @@ export type JobInfo = {
   arrayIndex?: number;
   cluster?: string;
   name: string | null;
+  user: string | null;
   /** Our mark, where the listing carries it. */
   token: string | null;
   state: JobState;

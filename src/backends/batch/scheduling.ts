@@ -10,7 +10,7 @@ import {
   headerVariables,
   type ResourceHeader
 } from './header.js';
-import { readId } from './identity.js';
+import { readId, sameJob } from './identity.js';
 import { parseJobSpec, type JobSpec } from './job-spec.js';
 import { parseLimits, type LimitsContext } from './limits.js';
 import { parseCancel, parseOrder } from './orders.js';
@@ -23,6 +23,7 @@ import type {
   QueryResult,
   SubmitResult
 } from './results.js';
+import { shellWord } from './quoting.js';
 import { renderFiles, renderScript, type JobFile } from './script.js';
 import { SpecError } from './errors.js';
 import type { ArgvTemplate, SystemFacts } from './specification.js';
@@ -62,6 +63,8 @@ export type Scheduling = {
     orders: Order[];
   };
   parseVersion(output: CommandOutput): string | null;
+  /** Do two texts name the same job (with or without server, `ƒ` or decimal)? */
+  sameJob(one: string, other: string): boolean;
   /** Is this word a job id of this system? */
   isId(text: string): boolean;
   /** Checks and solves; the profile's defaults count as given. @throws SpecError */
@@ -194,6 +197,7 @@ export function schedulingFor(facts: SystemFacts): Scheduling {
       );
       return hit === null ? null : (hit.groups?.['version'] ?? hit[0]);
     },
+    sameJob: (one, other) => sameJob(facts, one, other),
     isId: text => readId(facts, text) !== null,
     job: (input, profile = NO_PROFILE) =>
       parseJobSpec(withDefaults(input, profile)),
@@ -209,7 +213,7 @@ export function schedulingFor(facts: SystemFacts): Scheduling {
           ? (facts.submit.plainArgv ?? facts.submit.argv)
           : facts.submit.argv,
         profile,
-        { file: safeFile(file) },
+        { file: safeFile(file), fileWord: shellWord(safeFile(file)) },
         { extra: profile.submitArgs }
       ),
       ...(facts.submit.stdin ? { stdin: 'script' as const } : {})
@@ -298,7 +302,7 @@ export function schedulingFor(facts: SystemFacts): Scheduling {
             argv: build(
               facts.estimate.argv,
               profile,
-              { file: safeFile(file) },
+              { file: safeFile(file), fileWord: shellWord(safeFile(file)) },
               { extra: profile.submitArgs }
             ),
             ...(facts.estimate.stdin ? { stdin: 'script' as const } : {})

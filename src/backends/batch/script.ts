@@ -39,6 +39,7 @@ function scriptText(
     `#!${profile.shell}`,
     ...lines,
     '',
+    ...(facts.script.bareEnvironment ? bare() : []),
     ...scrub(facts),
     ...identity(facts, spec),
     ...Object.entries(spec.env).map(
@@ -55,6 +56,16 @@ function scriptText(
     'muster_body "$@"',
     ''
   ].join('\n');
+}
+
+/** What a login would have set. */
+function bare(): string[] {
+  return [
+    'export PATH="${PATH:-/usr/local/bin:/usr/bin:/bin}"',
+    'USER="${USER:-$(id -un)}"',
+    'LOGNAME="${LOGNAME:-$USER}"',
+    'export USER LOGNAME'
+  ];
 }
 
 /** Variables another system left in the environment, and launch variables of an outer step. */
@@ -174,9 +185,7 @@ function describe(
   const queue = header.options.find(line => /^queue\b/i.test(line)) ?? 'queue';
   return [
     `executable = ${program}`,
-    ...(spec.array === undefined
-      ? []
-      : ['environment = "MUSTER_PROCESS=$(Process)"']),
+    'environment = "MUSTER_CLUSTER=$(Cluster) MUSTER_PROCESS=$(Process)"',
     ...header.options.filter(line => line !== queue),
     queue,
     ''

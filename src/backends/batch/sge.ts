@@ -321,6 +321,7 @@ export const sge = defineSystem({
         text: '^(job-ID\\s+prior|queuename\\s+qtype)',
         reader: {
           type: 'table',
+          start: '^\\s*\\d+ ',
           header: '^(job-ID\\s+prior|queuename\\s+qtype)',
           row: `^\\s*(?<id>\\d+)\\s+[\\d.]+\\s+(?<name>\\S.*?)\\s+(?<user>\\S+)\\s+(?<state>[A-Za-z]{1,5})${OTHER_ROW}`
         },

@@ -491,6 +491,7 @@ export const slurm = defineSystem({
         reader: {
           type: 'table',
           header: '^\\s*JOBID\\s',
+          start: '^\\s*\\d',
           row: '^\\s*(?<id>\\d[\\d_+\\[\\],%:.-]*)\\s+(?<partition>\\S+)\\s+(?<name>.*?)\\s+(?<user>\\S+)\\s+(?<state>[A-Z]{1,2})\\s+(?<start>\\S+)\\s+(?<count>\\d+)\\s+(?<nodes>\\S+)\\s+(?<reason>\\(.*\\))?\\s*$'
         },
         fields: {
@@ -507,6 +508,7 @@ export const slurm = defineSystem({
         reader: {
           type: 'table',
           header: '^\\s*JOBID\\s',
+          start: '^\\s*\\d',
           row: '^\\s*(?<id>\\d[\\d_+\\[\\],%:.-]*)\\s+(?<partition>\\S+)\\s+(?<name>.*?)\\s+(?<user>\\S+)\\s+(?<state>[A-Z]{1,2})\\s+(?<used>[-0-9:]+)\\s+(?<count>\\d+)\\s+(?<nodes>\\S.*)?$'
         },
         fields: {

@@ -50,6 +50,7 @@ export const DECODERS = [
   'exitWait',
   'exitNumber',
   'exitShell',
+  'exitFlux',
   'durationSlurm',
   'durationClock',
   'durationSge',
@@ -100,7 +101,10 @@ export const STATUS_FIELDS = [
   'deadline',
   'nodes',
   'restarts',
-  'resubmitted'
+  'resubmitted',
+  'endedBy',
+  'detail',
+  'phase'
 ] as const;
 export type StatusField = (typeof STATUS_FIELDS)[number];
 
@@ -114,13 +118,16 @@ const readerSchema = z.discriminatedUnion('type', [
   }),
   z.strictObject({
     type: z.literal('yaml'),
-    at: z.array(z.string()).default([])
+    at: z.array(z.string()).default([]),
+    keyAs: z.string().optional()
   }),
   /** XML; one record per element of these names, children flattened by dots. */
   z.strictObject({
     type: z.literal('xml'),
     elements: z.array(z.string()).min(1)
   }),
+  /** Columns named by the words behind an option (condor_q -af:j A B). */
+  z.strictObject({ type: z.literal('autoformat'), option: pattern }),
   /** `Title: id` and indented `key = value` lines. */
   z.strictObject({
     type: z.literal('blocks'),
@@ -149,7 +156,9 @@ const readerSchema = z.discriminatedUnion('type', [
     type: z.literal('table'),
     header: pattern,
     /** The last column may hold blanks. */
-    row: pattern
+    row: pattern,
+    /** A line like this that is no row was not understood; others are decoration. */
+    start: pattern.optional()
   }),
   /** `Key=Value` words, records parted by empty lines or one a line (scontrol). */
   z.strictObject({
@@ -176,6 +185,8 @@ export const formSchema = z.strictObject({
   text: pattern.optional(),
   reader: readerSchema,
   fields: z.partialRecord(z.enum(STATUS_FIELDS), fieldSource),
+  /** Other meanings of native codes in this layout. */
+  states: z.record(z.string(), z.enum(JOB_STATES)).optional(),
   /** Native state of every record, where the layout has no column for it. */
   assumeState: z.string().optional(),
   /** Records that are not jobs of ours to look at (steps, headers). */
@@ -261,6 +272,8 @@ export const systemFactsSchema = z.strictObject({
     /** Shell expressions inside the job. */
     jobId: z.string(),
     arrayIndex: z.string().nullable().default(null),
+    /** Inside a job there is no PATH and no user name: the script sets them. */
+    bareEnvironment: z.boolean().default(false),
     /** Families of variables that are this system's own inside a job. */
     ownVariables: z.array(z.string()).default([])
   }),

@@ -346,15 +346,17 @@ function assemble(
       ? (form.assumeState ?? '')
       : texts.state;
   const ended = exit(get('exit'));
-  const verdict = stateOf(facts, native, texts);
+  const verdict = stateOf(facts, form, native, texts);
   const limit = duration(get('limit'));
   const start = instant(get('start'));
   const { final } = verdict;
   const waiting = verdict.state === 'PENDING' || verdict.state === 'HELD';
   const reason = wordOrNull(get('reason')) ?? wordOrNull(get('comment'));
   const pending = waiting ? pendingOf(facts, reason, verdict) : null;
-  const by = (/\bby (\S+)/i.exec(native) ??
-    /\bterminated by (\S+)/i.exec(reason ?? ''))?.[1];
+  const by =
+    wordOrNull(get('endedBy')) ??
+    (/\bby (\S+)/i.exec(native) ??
+      /\bterminated by (\S+)/i.exec(reason ?? ''))?.[1];
   const cluster = wordOrNull(get('cluster')) ?? context.cluster;
   const resubmitted = wordOrNull(get('resubmitted'));
   return {
@@ -362,6 +364,7 @@ function assemble(
     rawId: written,
     ...(cluster === undefined ? {} : { cluster }),
     name: get('name')?.text.trim() ?? null,
+    user: wordOrNull(get('user')),
     token: wordOrNull(get('token')),
     state: verdict.state,
     final,
@@ -438,10 +441,15 @@ type Verdict = {
 
 function stateOf(
   facts: SystemFacts,
+  form: StatusForm,
   native: string,
   texts: Partial<Record<StatusField, string>>
 ): Verdict {
   const code = cleanCode(native);
+  const here = form.states === undefined ? undefined : own(form.states, code);
+  if (here !== undefined) {
+    return { state: here, container: false, final: isFinal(here) };
+  }
   for (const rule of facts.rules) {
     const fits = Object.entries(rule.if).every(([field, pattern]) => {
       const text = field === 'state' ? code : texts[field as StatusField];
@@ -491,7 +499,7 @@ function lookUp(facts: SystemFacts, code: string, native: string): JobState {
 }
 
 function own(
-  states: SystemFacts['states'],
+  states: Readonly<Record<string, JobState>>,
   code: string
 ): JobState | undefined {
   return Object.hasOwn(states, code) ? states[code] : undefined;

@@ -111,6 +111,41 @@ function cells(line: string, columns: readonly Column[]): TextRecord {
   return record;
 }
 
+/** Blank-separated values, strings perhaps in double quotes; `j` puts the job's id first. */
+export function readAutoformat(
+  reader: Reader<'autoformat'>,
+  text: string,
+  argv: readonly string[] | undefined
+): TextRecord[] | null {
+  const option = new RegExp(reader.option, 'u');
+  const at = argv?.findIndex(word => option.test(word)) ?? -1;
+  if (argv === undefined || at < 0) {
+    return null;
+  }
+  const flags = (argv[at] ?? '').split(':')[1] ?? '';
+  const rest = argv.slice(at + 1);
+  const end = rest.findIndex(word => word.startsWith('-'));
+  const names = [
+    ...(flags.includes('j') ? ['JobId'] : []),
+    ...(end < 0 ? rest : rest.slice(0, end))
+  ];
+  const lines = linesOf(text).filter(line => line.trim() !== '');
+  return (flags.includes('h') ? lines.slice(1) : lines).map(line => {
+    const parts = line.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? [];
+    return Object.fromEntries(
+      names.flatMap((name, column) => {
+        const value =
+          column === names.length - 1
+            ? parts.slice(column).join(' ')
+            : (parts[column] ?? '');
+        return value === 'undefined' || value === ''
+          ? []
+          : [[name, value.replace(/^"(.*)"$/s, '$1')] as const];
+      })
+    );
+  });
+}
+
 export function readTable(
   reader: Reader<'table'>,
   text: string
@@ -118,6 +153,8 @@ export function readTable(
   const lines = linesOf(text);
   const header = new RegExp(reader.header, 'u');
   const row = new RegExp(reader.row, 'u');
+  const begins =
+    reader.start === undefined ? undefined : new RegExp(reader.start, 'u');
   const start = lines.findIndex(line => header.test(line));
   if (start < 0) {
     return lines.every(line => line.trim() === '') ? [] : null;
@@ -125,7 +162,9 @@ export function readTable(
   return lines.slice(start + 1).flatMap(line => {
     const groups = row.exec(line)?.groups;
     return groups === undefined
-      ? []
+      ? begins?.test(line) === true
+        ? [{}]
+        : []
       : [
           Object.fromEntries(
             Object.entries(groups)

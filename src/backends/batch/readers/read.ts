@@ -1,6 +1,7 @@
 /** One entry to all readers: a text and how to read it → records, or null where it is not such. */
 import type { ReaderSpec } from '../specification.js';
 import {
+  readAutoformat,
   readBlocks,
   readDsv,
   readPairs,
@@ -21,9 +22,11 @@ export function read(
     case 'json':
       return readJson(text, reader.at, reader.keyAs);
     case 'yaml':
-      return readYaml(text, reader.at);
+      return readYaml(text, reader.at, reader.keyAs);
     case 'xml':
       return text.trim() === '' ? [] : readXml(text, reader.elements);
+    case 'autoformat':
+      return readAutoformat(reader, text, argv);
     case 'blocks':
       return readBlocks(reader, text);
     case 'rows':

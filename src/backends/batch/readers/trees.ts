@@ -37,13 +37,14 @@ function keepDigits(
 
 export function readYaml(
   text: string,
-  at: readonly string[]
+  at: readonly string[],
+  keyAs: string | undefined
 ): TextRecord[] | null {
   try {
     const document = parseDocument(text, { strict: false, logLevel: 'silent' });
     return document.errors.length > 0
       ? null
-      : records(document.toJS(), at, undefined);
+      : records(document.toJS() as unknown, at, keyAs);
   } catch {
     return null;
   }
@@ -105,14 +106,19 @@ export function readXml(
     return null;
   }
   const found: TextRecord[] = [];
-  const walk = (element: Element): void => {
-    if (names.includes(element.name)) {
+  const walk = (element: Element, parent: string): void => {
+    if (
+      names.includes(element.name) ||
+      names.includes(`${parent}/${element.name}`)
+    ) {
       found.push(record(element));
     } else {
-      element.children.forEach(walk);
+      element.children.forEach(child => {
+        walk(child, element.name);
+      });
     }
   };
-  walk(root);
+  walk(root, '');
   return found;
 }
 
@@ -128,9 +134,14 @@ function record(element: Element): TextRecord {
       put(`${prefix}@${name}`, value);
     }
     for (const child of one.children) {
-      const key = `${prefix}${child.name}`;
+      // `<item key="state">`, `<a n="JobStatus"><i>2</i></a>`: the attribute is the name.
+      const { key: named, n } = child.attributes;
+      const key = `${prefix}${named ?? n ?? child.name}`;
+      const [only] = child.children;
       if (child.children.length === 0) {
         put(key, child.text);
+      } else if (n !== undefined && only?.children.length === 0) {
+        put(key, only.text);
       }
       walk(child, `${key}.`);
     }

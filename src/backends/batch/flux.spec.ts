@@ -1,0 +1,4 @@
+import { describeTranscripts } from './fixtures/expectations.js';
+import { flux } from './flux.js';
+
+describeTranscripts('flux', flux);
