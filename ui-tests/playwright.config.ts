@@ -5,6 +5,7 @@
  *
  * MUSTER_CHROMIUM     browser to use; else Debian's, else Playwright's own
  * MUSTER_TEST_PYTHON  interpreter of the environment with JupyterLab and Muster; else `.venv`'s
+ * MUSTER_TEST_LABEXTENSIONS  folder that holds `jupyterlab-muster`, a build that is not installed
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

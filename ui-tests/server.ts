@@ -11,6 +11,7 @@ import {
   rmSync,
   writeFileSync
 } from 'node:fs';
+import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -55,6 +56,16 @@ export class JupyterServer {
     ]) {
       mkdirSync(join(root, folder), { mode: 0o700 });
     }
+    // No question about news in front of what a test looks at.
+    const settings = join(
+      root,
+      'config/lab/user-settings/@jupyterlab/apputils-extension'
+    );
+    mkdirSync(settings, { recursive: true });
+    writeFileSync(
+      join(settings, 'notification.jupyterlab-settings'),
+      JSON.stringify({ fetchNews: 'false', checkForUpdates: false })
+    );
     return new JupyterServer(root, await freePort(), options);
   }
 
@@ -113,6 +124,7 @@ export class JupyterServer {
       configuration,
       `${readFileSync(join(HERE, 'jupyter_server_test_config.py'), 'utf8')}\n${this.options.configuration ?? ''}\n`
     );
+    const labextensions = process.env['MUSTER_TEST_LABEXTENSIONS'];
     // The interpreter itself, not a console script: a signal must reach the server.
     const child = spawn(
       python(),
@@ -128,7 +140,9 @@ export class JupyterServer {
         `--ServerApp.base_url=${BASE_PATH}/`,
         `--IdentityProvider.token=${this.token}`,
         `--ServerApp.root_dir=${this.workFolder}`,
-        '--ServerApp.shutdown_no_activity_timeout=0'
+        ...(labextensions === undefined
+          ? []
+          : [`--LabApp.labextensions_path=${labextensions}`])
       ],
       {
         env: this.environment,
@@ -189,36 +203,14 @@ export class JupyterServer {
   }
 
   /** The bridge's own record, or null while there is none. */
-  bridge(): { pid: number } | null {
-    const file = join(this.root, 'run', 'muster', 'bridge.json');
+  bridge(): { pid: number; secret: string } | null {
+    const file = join(this.runtimeFolder, 'bridge.json');
     return existsSync(file)
-      ? (JSON.parse(readFileSync(file, 'utf8')) as { pid: number })
+      ? (JSON.parse(readFileSync(file, 'utf8')) as {
+          pid: number;
+          secret: string;
+        })
       : null;
-  }
-
-  /** The `muster` command in this test's world. */
-  async command(...args: string[]): Promise<{ code: number; output: string }> {
-    const child = spawn(
-      python(),
-      [
-        '-c',
-        'import sys; from jupyterlab_muster.cli import main; sys.exit(main())',
-        ...args
-      ],
-      { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] }
-    );
-    let output = '';
-    const collect = (data: Buffer): void => {
-      output += data.toString();
-    };
-    child.stdout.on('data', collect);
-    child.stderr.on('data', collect);
-    const code = await new Promise<number>(settle => {
-      child.once('close', status => {
-        settle(status ?? 1);
-      });
-    });
-    return { code, output };
   }
 
   /** Everything of this test that lives, the server included. */
@@ -238,11 +230,8 @@ export class JupyterServer {
    * killed, so that one failed test does not spoil the next.
    */
   async end(): Promise<Process[]> {
-    if (this.bridge() !== null) {
-      await this.command('stop', '--all');
-      await this.command('shutdown');
-    }
-    await this.stop().catch(() => undefined);
+    await this.endBridge();
+    await this.stop();
     const left = await settledProcesses(() => this.processes(), 20_000);
     for (const { pid } of left) {
       try {
@@ -255,6 +244,45 @@ export class JupyterServer {
       rmSync(this.root, { recursive: true, force: true, maxRetries: 3 });
     }
     return left;
+  }
+
+  /** Stop all clusters and then the bridge, past Jupyter, which may be down. */
+  private async endBridge(): Promise<void> {
+    const record = this.bridge();
+    if (record === null) {
+      return;
+    }
+    const options: BridgeCall = {
+      socketPath: join(this.runtimeFolder, 'bridge.sock'),
+      secret: record.secret
+    };
+    const living = async (): Promise<{ id: string }[]> => {
+      const { items } = (await callBridge(options, 'GET', 'clusters')) as {
+        items: { id: string; phase: string }[];
+      };
+      return items.filter(
+        ({ phase }) => phase !== 'stopped' && phase !== 'failed'
+      );
+    };
+    try {
+      for (const { id } of await living()) {
+        await callBridge(options, 'DELETE', `clusters/${id}`);
+      }
+      const deadline = Date.now() + 30_000;
+      while ((await living()).length > 0 && Date.now() < deadline) {
+        await sleep(200);
+      }
+      await callBridge(options, 'POST', 'shutdown');
+    } catch (error) {
+      // A bridge that was killed answers nothing; what it left is found by the count of processes.
+      if (!/ECONNREFUSED|ENOENT|ECONNRESET/.test(String(error))) {
+        throw error;
+      }
+    }
+  }
+
+  private get runtimeFolder(): string {
+    return join(this.root, 'run', 'muster');
   }
 
   /** The last of what the server said, without the bundles it quotes in tracebacks. */
@@ -282,6 +310,48 @@ export class JupyterServer {
       return false;
     }
   }
+}
+
+type BridgeCall = { socketPath: string; secret: string };
+
+/** One call of the bridge's API on its own socket. */
+function callBridge(
+  { socketPath, secret }: BridgeCall,
+  method: string,
+  path: string
+): Promise<unknown> {
+  return new Promise((settle, fail) => {
+    const call = request(
+      {
+        socketPath,
+        method,
+        path: `/api/v1/${path}`,
+        headers: { Authorization: `Bearer ${secret}` },
+        timeout: 30_000
+      },
+      response => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (part: string) => {
+          text += part;
+        });
+        response.on('end', () => {
+          if ((response.statusCode ?? 500) >= 400) {
+            fail(
+              new Error(`${method} ${path}: ${response.statusCode} ${text}`)
+            );
+          } else {
+            settle(text === '' ? undefined : JSON.parse(text));
+          }
+        });
+      }
+    );
+    call.once('timeout', () =>
+      call.destroy(new Error(`${method} ${path}: no answer`))
+    );
+    call.once('error', fail);
+    call.end();
+  });
 }
 
 function python(): string {
