@@ -104,7 +104,9 @@ export function parseDuration(text: string | number): number | null {
 function clockDuration(text: string): number | null {
   const days = /^(\d+)-(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?$/.exec(text);
   if (days !== null) {
-    const [, d, h, m, s] = days.map(part => Number(part ?? 0));
+    const [, d, h, m, s] = days.map((part: string | undefined) =>
+      Number(part ?? 0)
+    );
     return inClock(h, m, s)
       ? (d ?? 0) * 86400 + (h ?? 0) * 3600 + (m ?? 0) * 60 + (s ?? 0)
       : null;
@@ -113,7 +115,9 @@ function clockDuration(text: string): number | null {
   if (clock === null) {
     return null;
   }
-  const [, h, m, s] = clock.map(part => Number(part ?? 0));
+  const [, h, m, s] = clock.map((part: string | undefined) =>
+    Number(part ?? 0)
+  );
   if ((s ?? 0) > 59 || (clock[1] !== undefined && (m ?? 0) > 59)) {
     return null;
   }
@@ -169,16 +173,14 @@ export function formatDuration(seconds: number): string {
 const SIZE_HINT = "e.g. '4 GiB', '800MB' or a number of bytes";
 const DURATION_HINT = "e.g. '90s', '2h30m', '2:30:00' or a number of seconds";
 
+const CONTROL =
+  // eslint-disable-next-line no-control-regex -- control characters must not reach a terminal or log
+  /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
 /** The text of a bad value, short enough for a message and without control characters. */
 function shown(value: unknown): string {
   const text = typeof value === 'string' ? `'${value}'` : JSON.stringify(value);
-  // eslint-disable-next-line no-control-regex -- control characters must not reach a terminal or log
-  return text
-    .replace(
-      /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
-      '�'
-    )
-    .slice(0, 80);
+  return text.replace(CONTROL, '�').slice(0, 80);
 }
 
 /** A size in a request: bytes, or text as Dask reads it → whole bytes within the bounds. */

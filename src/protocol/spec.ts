@@ -148,7 +148,7 @@ export const scaleSchema = z.discriminatedUnion(
   'type',
   [fixedScaleSchema, adaptiveScaleSchema],
   {
-    error: issue =>
+    error: (issue: { code?: string }) =>
       issue.code === 'invalid_union'
         ? "type must be 'fixed' or 'adaptive'"
         : undefined
@@ -231,11 +231,13 @@ export const environmentSchema = z.strictObject({
       z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,255}$/, {
         error: 'is not the name of an environment variable'
       }),
-      // eslint-disable-next-line no-control-regex -- NUL ends a string in every exec interface
       z
         .string({ error: 'must be text' })
         .max(65536)
-        .regex(/^[^\u0000]*$/, { error: 'must not contain NUL' })
+        // NUL ends a string in every exec interface.
+        .refine(value => !value.includes('\u0000'), {
+          error: 'must not contain NUL'
+        })
     )
     .refine(value => Object.keys(value).length <= 1000, {
       error: 'at most 1000 variables'

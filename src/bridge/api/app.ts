@@ -46,7 +46,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     frameworkErrors: (error, request, reply) => {
       // A path that cannot be decoded never reaches the hooks: the gate stands here too.
       const refused = refusal(request.headers, options.policy);
-      sendFailure(reply as unknown as FastifyReply, refused ?? error);
+      sendFailure(reply, refused ?? error);
     }
   });
   acceptJsonOnly(app);
@@ -106,8 +106,8 @@ function acceptJsonOnly(app: FastifyInstance): void {
         done(null, undefined);
         return;
       }
-      void parse(request, text as string, (error, value: unknown) => {
-        if (error !== null && error !== undefined) {
+      void parse(request, text.toString(), (error, value: unknown) => {
+        if (error) {
           done(notJson());
         } else if (deeperThan(value, MAXIMUM_DEPTH)) {
           done(
@@ -140,7 +140,7 @@ function deeperThan(value: unknown, limit: number): boolean {
     }
     level = level
       .filter(item => typeof item === 'object' && item !== null)
-      .flatMap(item => Object.values(item as object) as unknown[]);
+      .flatMap(item => Object.values(item) as unknown[]);
   }
   return false;
 }

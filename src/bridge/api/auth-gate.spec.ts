@@ -11,11 +11,11 @@ import { ROUTES } from './routes.js';
 /** Everything that may be asked of the bridge; the last test holds it against what fastify has. */
 const MATRIX = [
   ...ROUTES.map(route => ({
-    method: route.method as string,
+    method: route.method,
     url: `${API_PREFIX}${route.path}`
   })),
   ...DASHBOARD_METHODS.map(method => ({
-    method: method as string,
+    method: method,
     url: '/dashboards/*'
   }))
 ];
@@ -237,9 +237,7 @@ describe('the gate (S4, S6, S7)', () => {
     expect(served.length).toBeGreaterThan(30);
     for (const route of served) {
       const [method = '', url = ''] = route.split(' ');
-      expect(api.server.app.hasRoute({ method: method as 'GET', url })).toBe(
-        true
-      );
+      expect(api.server.app.hasRoute({ method: method, url })).toBe(true);
     }
     expect(served).toEqual(
       MATRIX.map(entry => `${entry.method} ${entry.url}`).sort()

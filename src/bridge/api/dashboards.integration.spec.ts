@@ -169,11 +169,11 @@ describe('in a browser', () => {
     plot: string
   ): Promise<Frame> {
     await page.goto(`${origin}/lab`);
-    await page.evaluate(address => {
-      const frame = document.getElementById('pane') as HTMLIFrameElement;
-      frame.src = address;
-    }, `${DASHBOARDS}/${CLUSTER}/${plot}`);
     const handle = await page.$('#pane');
+    // This file knows no DOM: what runs in the page is text.
+    await page.evaluate(
+      `document.getElementById('pane').src = ${JSON.stringify(`${DASHBOARDS}/${CLUSTER}/${plot}`)}`
+    );
     const frame = await handle?.contentFrame();
     if (frame === null || frame === undefined) {
       throw new Error('no frame');
@@ -211,12 +211,15 @@ describe('in a browser', () => {
         expect(stream.isClosed()).toBe(false);
         const reach = await frame.evaluate(async () => {
           const answer = {
-            origin: globalThis.origin,
+            origin: (globalThis as unknown as { origin: string }).origin,
             parent: 'closed',
             api: 'closed',
             outside: 'closed'
           };
           try {
+            const { parent } = globalThis as unknown as {
+              parent: { document: { title: string } };
+            };
             answer.parent = parent.document.title;
           } catch {
             /* as it should */

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createServer, request } from 'node:http';
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { errorBodySchema } from '../../protocol/index.js';
 import type { ClusterId } from '../../protocol/index.js';
 import { relativeLocation, relativePath } from './dashboard-headers.js';
@@ -367,9 +368,9 @@ describe('towards the browser', () => {
   });
 
   test('an open stream ends on both sides when either goes, and when the bridge goes', async () => {
-    const streams: Socket[] = [];
+    const streams: Duplex[] = [];
     dashboard.on('upgrade', (incoming, socket) => {
-      streams.push(socket as Socket);
+      streams.push(socket);
       socket.on('error', () => undefined);
       socket.write(
         'HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nset-cookie: a=b\r\n\r\nhello'
@@ -401,7 +402,7 @@ describe('towards the browser', () => {
             .end();
         }
       );
-    const closed = (socket: Socket) =>
+    const closed = (socket: Duplex) =>
       new Promise<void>(resolve =>
         socket.once('close', () => {
           resolve();

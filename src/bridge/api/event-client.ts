@@ -44,7 +44,8 @@ export class EventClient {
     const { socket } = options;
     this.lastPong = this.now();
     socket.on('message', (data, binary) => {
-      this.receive(data.toString(), binary);
+      // ws hands text over as one Buffer (binaryType 'nodebuffer').
+      this.receive((data as Buffer).toString(), binary);
     });
     socket.on('pong', () => {
       this.lastPong = this.now();

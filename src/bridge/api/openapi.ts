@@ -66,10 +66,9 @@ const uri = (id: string) => `#/components/schemas/${id}`;
 
 /** JSON Schema without the dialect line, which OpenAPI 3.1 implies. */
 function stripped(schema: Json): Json {
-  const { $schema, $id, ...rest } = schema;
-  void $schema;
-  void $id;
-  return rest;
+  return Object.fromEntries(
+    Object.entries(schema).filter(([key]) => key !== '$schema' && key !== '$id')
+  );
 }
 
 function inline(schema: z.ZodType): Json {

@@ -149,8 +149,8 @@ describe('what is printed', () => {
       '\u2028'
     ];
     for (const text of hostile) {
-      // eslint-disable-next-line no-control-regex -- they must not come through
       const unsafe =
+        // eslint-disable-next-line no-control-regex -- they must not come through
         /[\u0000-\u001f\u007f-\u009f\u061c\u2028-\u202e\u2066-\u2069]/;
       expect(printable(text)).not.toMatch(unsafe);
       expect(printableLines(text).replaceAll('\n', '')).not.toMatch(unsafe);

@@ -162,7 +162,9 @@ export class ApiClient {
 
   private connection(path: string): {
     send: typeof httpRequest;
-    options: RequestOptions;
+    options: Omit<RequestOptions, 'headers'> & {
+      headers: Record<string, string>;
+    };
   } {
     const { target } = this;
     const below = `/api/v1/${path}`;

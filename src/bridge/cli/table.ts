@@ -35,7 +35,7 @@ export function table(
   colour: boolean
 ): string {
   const lines = [
-    head.map(name => ({ text: name, tone: 'head' as Tone })),
+    head.map(name => ({ text: name, tone: 'head' as const })),
     ...rows.map(row => row.map(textOf))
   ];
   const right = head.map(
