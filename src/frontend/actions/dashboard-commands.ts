@@ -5,6 +5,7 @@ import { Notification } from '@jupyterlab/apputils';
 import type { DockLayout } from '@lumino/widgets';
 import { CommandIDs } from '../commands.js';
 import type { Muster } from '../elements/muster-context.js';
+import { plotOf } from '../panels/dashboards/plot-name.js';
 import type { MusterSettings } from '../model/settings.js';
 import { DashboardPane } from '../views/dashboard/index.js';
 import { inLayoutOrder, titleOf } from '../views/dashboard/layout.js';
@@ -72,7 +73,7 @@ export function addDashboardCommands(
     }),
     execute: args => {
       const plot =
-        typeof args['plot'] === 'string' ? args['plot'] : STATUS_PLOT;
+        typeof args['plot'] === 'string' ? plotOf(args['plot']) : STATUS_PLOT;
       const title =
         typeof args['title'] === 'string' ? args['title'] : titleOf(plot);
       const view = target.of(args);

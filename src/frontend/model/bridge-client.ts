@@ -237,6 +237,9 @@ export class BridgeClient {
         url,
         {
           method,
+          // With "no-store", ServerConnection appends the time as a parameter without a name, and
+          // the bridge refuses parameters it does not know.
+          cache: 'no-cache',
           ...(body === undefined
             ? {}
             : {

@@ -6,16 +6,12 @@ import type { IConnectionStatus, ServerConnection } from '@jupyterlab/services';
 import type { IDisposable } from '@lumino/disposable';
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
-import type {
-  ClientMessage,
-  MusterError,
-  ServerMessage
-} from '../../protocol/index.js';
-import { PROTOCOL_VERSION } from '../../protocol/index.js';
+import type { ClientMessage, ServerMessage } from '../../protocol/index.js';
+import { MusterError, PROTOCOL_VERSION } from '../../protocol/index.js';
 import type { Link } from '../tokens.js';
 import type { BridgeClient } from './bridge-client.js';
 import { EventStream } from './event-stream.js';
-import { linkOfHalf } from './link.js';
+import { failure, linkOfHalf } from './link.js';
 import { isOffline } from './response-error.js';
 
 const FIRST_DELAY_MS = 500;
@@ -116,14 +112,37 @@ export class Connection implements IDisposable {
         this._openStream();
         return;
       }
+      if (half?.bridge.state === 'absent') {
+        await this._wake(attempt, link);
+        return;
+      }
       this._setLink(link);
       this._afterHalf(link);
-      if (half?.bridge.state === 'absent') {
-        // Only a request to the bridge itself makes the Jupyter half start it.
-        this._options.client.health().catch(() => undefined);
-      }
     } catch (error) {
       if (attempt === this._attempt) {
+        this._failed(error as MusterError);
+      }
+    }
+  }
+
+  /** Only a request to the bridge itself makes the Jupyter half start it, or say why it cannot. */
+  private async _wake(attempt: number, link: Link): Promise<void> {
+    if (this._link.state === 'connecting') {
+      this._setLink(link);
+    }
+    try {
+      await this._options.client.health();
+      if (attempt === this._attempt) {
+        this._openStream();
+      }
+    } catch (error) {
+      if (attempt !== this._attempt) {
+        return;
+      }
+      if (error instanceof MusterError && error.code === 'bridge-starting') {
+        this._setLink(link);
+        this._again(STARTING_DELAY_MS);
+      } else {
         this._failed(error as MusterError);
       }
     }
@@ -148,13 +167,7 @@ export class Connection implements IDisposable {
     if (isOffline(error) && this._wasLive) {
       this._lost();
     } else {
-      this._setLink({
-        state: 'failed',
-        kind: null,
-        message: error.message,
-        hint: error.hint ?? null,
-        log: ''
-      });
+      this._setLink(failure(error, ''));
     }
     this._again(this._backoff());
   }

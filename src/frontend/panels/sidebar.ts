@@ -3,6 +3,7 @@ import { SidePanel } from '@jupyterlab/ui-components';
 import type { ITranslator } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 import type { Message } from '@lumino/messaging';
+import type { AccordionPanel } from '@lumino/widgets';
 import { clustersIcon } from '../elements/icons.js';
 import type { Muster } from '../elements/muster-context.js';
 import { ClustersSection } from './clusters/index.js';
@@ -26,6 +27,8 @@ export class MusterSidebar extends SidePanel {
     this.dashboards = new DashboardsSection({ muster });
     this.addWidget(this.clusters);
     this.addWidget(this.dashboards);
+    // Clusters with their figures need more room than a list of names.
+    (this.content as AccordionPanel).setRelativeSizes([3, 2]);
   }
 
   readonly clusters: ClustersSection;

@@ -171,10 +171,10 @@ function FailedCard(props: {
       title={trans.__('The bridge does not answer')}
       text={
         tail === ''
-          ? `${trans.__('Clusters are untouched.')} ${link.message} ${link.hint ?? ''}`.trim()
+          ? `${trans.__('Clusters are untouched.')} ${link.message}`.trim()
           : trans.__('Clusters are untouched. Last words of its log:')
       }
-      code={tail}
+      code={tail === '' ? (link.hint ?? '') : tail}
       actions={[
         {
           label: trans.__('Restart bridge'),

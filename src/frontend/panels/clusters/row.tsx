@@ -76,7 +76,7 @@ function Summary(props: { view: ClusterView }): JSX.Element {
     range !== null
       ? trans.__('in %1…%2', range.minimum, range.maximum)
       : connected === target
-        ? ''
+        ? long
         : trans.__('of %1', target);
   return (
     <span className="jp-MusterCluster-summary" title={`${connected} ${long}`}>

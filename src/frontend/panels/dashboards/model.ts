@@ -4,6 +4,7 @@ import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 import type { ClusterView, DashboardView } from '../../../protocol/index.js';
 import type { IClustersModel } from '../../tokens.js';
+import { plotOf, plotTitle } from './plot-name.js';
 
 const FIRST_RETRY_MS = 3_000;
 const LONGEST_RETRY_MS = 60_000;
@@ -93,7 +94,13 @@ export class PlotsModel implements IDisposable {
       if (key !== this._key) {
         return;
       }
-      this._plots = [...plots].sort((a, b) => a.title.localeCompare(b.title));
+      this._plots = plots
+        .map(plot => ({
+          name: plot.name,
+          title: plotTitle(plot),
+          path: plotOf(plot.path)
+        }))
+        .sort((a, b) => a.title.localeCompare(b.title));
       this._error = null;
     } catch (error) {
       if (key !== this._key) {
