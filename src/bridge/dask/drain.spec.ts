@@ -28,6 +28,8 @@ type Behaviour = {
   endsAs?: Removal;
   /** The event never comes on the stream, only in the history. */
   eventLost?: boolean;
+  /** So many calls of retire_workers are cut off without a reply. */
+  cutOff?: number;
   /** unregister answers an error. */
   stuck?: boolean;
 };
@@ -47,6 +49,13 @@ class FakeScheduler implements DrainPort {
     this.calls.push(
       `${options.remove ? 'remove' : 'cordon'} ${addresses.join(',')}`
     );
+    for (const address of present) {
+      const behaviour = this._behaviours[address] as Behaviour;
+      if ((behaviour.cutOff ?? 0) > 0) {
+        behaviour.cutOff = (behaviour.cutOff ?? 0) - 1;
+        throw new LinkError({ kind: 'closed', message: 'the comm broke' });
+      }
+    }
     const retired: string[] = [];
     for (const address of present) {
       const behaviour = this._behaviours[address] as Behaviour;
@@ -297,6 +306,27 @@ describe('a polite drain', () => {
     expect(scheduler.clock).toBe(30_000);
     expect(messages).toContain('no answer to "retire_workers"');
     expect(messages).toContain('3 tasks or results were lost');
+  });
+
+  it('whose comm breaks cordons again and still waits for running tasks', async () => {
+    const { results, scheduler } = await drain({
+      a: { cutOff: 1, busyUntil: 10_000 }
+    });
+    expect(results).toEqual({ a: 'retired' });
+    expect(scheduler.calls).toEqual(['cordon a', 'cordon a', 'remove a']);
+    expect(scheduler.clock).toBeGreaterThanOrEqual(10_000);
+  });
+
+  it('whose comm breaks at every step still ends', async () => {
+    const { results, scheduler } = await drain({ a: { cutOff: 99 } }, 10_000);
+    expect(results).toEqual({ a: 'forced' });
+    expect(scheduler.calls).toEqual([
+      'cordon a',
+      'cordon a',
+      'remove a',
+      'remove a',
+      'unregister a'
+    ]);
   });
 
   it('of one that hangs does not taint the others in the same call', async () => {

@@ -8,6 +8,7 @@ import type {
   SchedulerIdentity,
   SchedulerWorker
 } from './scheduler-link.js';
+import { LinkError } from './wire/errors.js';
 
 /** What a drain needs of the link. */
 export type DrainPort = {
@@ -80,7 +81,12 @@ class Drain {
 
   private async _cordon(): Promise<void> {
     const started = this._port.now();
-    const retired = await this._retire(false);
+    let retired = await this._retire(false);
+    if (retired === null && !this._hung) {
+      // The comm broke, the outcome is unknown, and a second cordon does no harm.
+      await this._comeBack();
+      retired = this._left.length === 0 ? [] : await this._retire(false);
+    }
     this._settleDeparted();
     if (retired === null) {
       // Something hangs: waiting would not help, the removal decides.
@@ -158,9 +164,7 @@ class Drain {
   private async _remove(attempt: number): Promise<void> {
     const retired = await this._retire(true);
     if (retired === null) {
-      await this._port.untilConnected(this._stepMs);
-      await this._attempt('snapshot', () => this._port.reconcile());
-      this._settleDeparted();
+      await this._comeBack();
       if (this._left.length > 0) {
         this._note(
           attempt === 1 ? 'removal is tried once more' : 'it is forced out'
@@ -180,6 +184,13 @@ class Drain {
       await this._attempt('snapshot', () => this._port.reconcile());
       this._settleDeparted();
     }
+  }
+
+  /** After a loss: connected again, with a fresh snapshot (H10). */
+  private async _comeBack(): Promise<void> {
+    await this._port.untilConnected(this._stepMs);
+    await this._attempt('snapshot', () => this._port.reconcile());
+    this._settleDeparted();
   }
 
   private async _force(): Promise<void> {
@@ -221,6 +232,7 @@ class Drain {
     try {
       return await step();
     } catch (error) {
+      this._hung = error instanceof LinkError && error.kind === 'deadline';
       this._note(
         `${what} failed: ${error instanceof Error ? error.message : String(error)}`
       );
@@ -252,6 +264,8 @@ class Drain {
   private readonly _results = new Map<string, DrainResult>();
   private readonly _notes = new Set<string>();
   private _left: string[] = [];
+  /** The last failure was a missed deadline. */
+  private _hung = false;
 }
 
 const REFUSED =
