@@ -3,12 +3,15 @@
  * journal, and the processes themselves. Absence of the pool is never the end of a job; a pid that
  * is gone while boot, container and host are the same is (reliability-and-security.md R3, R5).
  */
-import { readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readJournal } from '../pool/journal.js';
 import type { PoolDirectory, Reach } from '../pool/pool-directory.js';
 import type { PoolProcess } from '../pool/pool-messages.js';
-import type { LocalHandleData, LocalProcess } from './local-handle.js';
+import {
+  pidNamespace,
+  type LocalHandleData,
+  type LocalProcess
+} from './local-handle.js';
 import type { ProcessFacts } from './local-outcome.js';
 import type { ProcessInspection } from './process-inspection.js';
 
@@ -68,7 +71,7 @@ export class LocalFacts {
   ): Promise<void> {
     const here = {
       bootId: await this.#options.inspection.bootId(),
-      pidNamespace: await readlink('/proc/self/ns/pid').catch(() => '')
+      pidNamespace: await pidNamespace()
     };
     const placed = jobs.map(job => ({ job, place: this.#place(job, here) }));
     const near = placed.filter(
