@@ -110,9 +110,13 @@ def python() -> list[Step]:
 
 
 def integration() -> list[Step]:
+    tools = ["bash", "script/packages.sh", "integration"]
     raised = [
-        Step(f"testbed {name}", [f"testbeds/{name}/up"], 1200, preparation=True)
-        for name in TESTBEDS
+        Step("tools", tools, 600, preparation=True),
+        *(
+            Step(f"testbed {name}", [f"testbeds/{name}/up"], 1200, preparation=True)
+            for name in TESTBEDS
+        ),
     ]
     return [*raised, jest("integration tests", "jest.integration.config.mjs", 1500)]
 
@@ -121,7 +125,7 @@ def ui() -> list[Step]:
     report = TOP / "ui-tests" / "test-results" / "report.json"
     command = ["playwright", "test", "-c", "ui-tests/playwright.config.ts"]
     return [
-        Step("browser", ["bash", "script/browser.sh"], 900, preparation=True),
+        Step("browser", ["bash", "script/packages.sh", "ui"], 900, preparation=True),
         Step("UI tests", command, 1500, report, playwright_count),
     ]
 
