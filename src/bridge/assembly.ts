@@ -6,7 +6,7 @@ import path from 'node:path';
 import type { Logger } from 'pino';
 import type { ResourceManager } from '../backends/resource-manager.js';
 import { Books } from './clusters/books.js';
-import { ClientRegistry } from './clusters/clients.js';
+import type { ClientRegistry } from './clusters/clients.js';
 import { ClusterManager } from './clusters/cluster-manager.js';
 import type { Timings } from './clusters/controller.js';
 import { Controller, DEFAULT_TIMINGS } from './clusters/controller.js';

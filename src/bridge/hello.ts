@@ -65,7 +65,7 @@ function parseHealth(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && 'protocol' in value
-      ? (value as Record<string, unknown>)
+      ? value
       : null;
   } catch {
     return null;

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { MusterError } from '../../protocol/index.js';
-import type { ErrorCode } from '../../protocol/index.js';
 import { Workbench, connected } from './fixtures/workbench.js';
 
 let bench: Workbench;
@@ -10,7 +9,7 @@ afterEach(async () => {
   await bench.close();
 });
 
-async function codeOf(promise: Promise<unknown>): Promise<ErrorCode | string> {
+async function codeOf(promise: Promise<unknown>): Promise<string> {
   try {
     await promise;
     return 'no error';

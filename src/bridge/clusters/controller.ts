@@ -234,12 +234,13 @@ export class Controller {
       liveJobs(state).some(job => job.phase !== 'submitting')
     ) {
       await this._observers.get(state.record.spec.backend)?.look();
-      return (
-        state.observed ||
-        (state.record.phase === 'stopping' && state.record.force)
-      );
+      return this._mayPass(state);
     }
     return true;
+  }
+
+  private _mayPass({ observed, record }: ClusterState): boolean {
+    return observed || (record.phase === 'stopping' && record.force);
   }
 
   /** Wait for the scheduler's address, hold the line to it. */

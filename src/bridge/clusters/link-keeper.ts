@@ -79,6 +79,11 @@ export class LinkKeeper {
     await link?.close();
   }
 
+  /** A call, so that what was read before an `await` is not taken for what is. */
+  private _isClosed(): boolean {
+    return this._closed;
+  }
+
   private async _open(attempt: number): Promise<void> {
     const { state, openLink, loadSecurity } = this._options;
     const scheduler = state.record.scheduler;
@@ -95,7 +100,7 @@ export class LinkKeeper {
         security,
         expectedId: scheduler.schedulerId
       });
-      if (this._closed) {
+      if (this._isClosed()) {
         await link.close();
         return;
       }
@@ -105,7 +110,7 @@ export class LinkKeeper {
       });
       await this._up(link);
     } catch (error) {
-      if (this._closed) {
+      if (this._isClosed()) {
         return;
       }
       const message = error instanceof Error ? error.message : String(error);

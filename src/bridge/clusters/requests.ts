@@ -294,7 +294,7 @@ async function send(
   const events: ClusterEvent[] = [];
   const operations: StoreOperation[] = [];
   const kept: JobRecord[] = [];
-  let refused: { message: string; hint?: string; field?: string } | null = null;
+  const refusals: Refusal[] = [];
   pairs.forEach(({ job }, index) => {
     const result = results[index] ?? {
       type: 'uncertain',
@@ -305,7 +305,7 @@ async function send(
         accept(context, state, job, result.handle, events);
         break;
       case 'rejected':
-        refused = result;
+        refusals.push(result);
         events.push(
           ...(
             settle(state, job, rejection(result.message), context.books) ?? []
@@ -332,14 +332,20 @@ async function send(
     }
     kept.push(job);
   });
-  if (refused !== null) {
-    events.push(...refuse(context, state, pairs[0]?.job ?? null, refused));
+  const first = pairs[0]?.job ?? null;
+  const [refused] = refusals;
+  if (refused !== undefined) {
+    events.push(...refuse(context, state, first, refused));
   }
   await context.books.commit(state, { jobs: kept, events, operations });
-  await afterRefusal(context, state, pairs[0]?.job ?? null, refused);
+  if (refused !== undefined) {
+    await afterRefusal(context, state, first, refused);
+  }
   context.observeSoon(state.record.spec.backend);
   context.enqueue(state.id);
 }
+
+type Refusal = { message: string; hint?: string; field?: string };
 
 function rejection(message: string) {
   return {
@@ -386,7 +392,7 @@ function refuse(
   context: Context,
   state: ClusterState,
   job: JobRecord | null,
-  refused: { message: string; hint?: string; field?: string }
+  refused: Refusal
 ): ClusterEvent[] {
   if (job?.group != null) {
     state.record.failingGroups = {
@@ -411,13 +417,9 @@ async function afterRefusal(
   context: Context,
   state: ClusterState,
   job: JobRecord | null,
-  refused: { message: string; hint?: string } | null
+  refused: Refusal
 ): Promise<void> {
-  if (
-    refused !== null &&
-    job?.group === null &&
-    state.record.phase !== 'stopping'
-  ) {
+  if (job?.group === null && state.record.phase !== 'stopping') {
     await beginStop(context, state, {
       then: 'failed',
       force: false,

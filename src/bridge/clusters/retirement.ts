@@ -257,10 +257,10 @@ export async function release(
     { graceSeconds: graceOf(state, held) }
   );
   const gone: JobRecord[] = [];
-  let trouble: {
+  const troubles: {
     code: 'needs-attention' | 'backend-unreachable';
     message: string;
-  } | null = null;
+  }[] = [];
   held.forEach((job, index) => {
     const result = results[index] ?? {
       type: 'uncertain' as const,
@@ -272,13 +272,13 @@ export async function release(
         gone.push(job);
         break;
       case 'denied':
-        trouble = {
+        troubles.push({
           code: 'needs-attention',
           message: `${job.id} could not be ended: ${result.message}`
-        };
+        });
         break;
       case 'unreachable':
-        trouble = { code: 'backend-unreachable', message: result.message };
+        troubles.push({ code: 'backend-unreachable', message: result.message });
         break;
       case 'uncertain':
         context.observeSoon(job.backend);
@@ -288,12 +288,9 @@ export async function release(
     }
   });
   state.setReason('needs-attention', null, '');
-  if (trouble !== null) {
-    const { code, message } = trouble as {
-      code: 'needs-attention' | 'backend-unreachable';
-      message: string;
-    };
-    state.setReason(code, { message }, now());
+  const [trouble] = troubles;
+  if (trouble !== undefined) {
+    state.setReason(trouble.code, { message: trouble.message }, now());
   }
   const events = gone.flatMap(
     job =>
