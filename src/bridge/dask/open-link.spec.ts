@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
+import { failureOf } from './fixtures/failure.js';
 import { FakePeer, send } from './fixtures/fake-peer.js';
 import {
   openSchedulerLink,
   type LinkEvent,
   type SchedulerLink
 } from './scheduler-link.js';
-import { LinkError } from './wire/errors.js';
 
 const schedulers: FakeScheduler[] = [];
 const links: SchedulerLink[] = [];
@@ -140,15 +140,6 @@ async function until(look: () => boolean): Promise<void> {
     await new Promise(resolve => setTimeout(resolve, 10));
   }
   expect(look()).toBe(true);
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<LinkError> {
-  const error: unknown = await promise.then(
-    () => null,
-    (reason: unknown) => reason
-  );
-  expect(error).toBeInstanceOf(LinkError);
-  return error as LinkError;
 }
 
 describe('a link', () => {

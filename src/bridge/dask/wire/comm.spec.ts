@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createServer } from 'node:net';
+import { failureOf } from '../fixtures/failure.js';
 import {
   FakePeer,
   HELLO,
@@ -7,7 +8,6 @@ import {
   type FakePeerOptions
 } from '../fixtures/fake-peer.js';
 import { openComm, type Comm, type CommOptions } from './comm.js';
-import { LinkError } from './errors.js';
 import { encodeFrames } from './framing.js';
 import { encodeMessage } from './messages.js';
 import { RpcComm } from './rpc.js';
@@ -40,15 +40,6 @@ async function connect(
   });
   comms.push(comm);
   return comm;
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<LinkError> {
-  const error: unknown = await promise.then(
-    () => null,
-    (reason: unknown) => reason
-  );
-  expect(error).toBeInstanceOf(LinkError);
-  return error as LinkError;
 }
 
 describe('a connection', () => {
