@@ -196,6 +196,9 @@ export const oar = defineSystem({
     retry: ['Configuration file not found', 'DBI connect.*failed'],
     usage: ['Unknown option', '^Usage:'],
     rejections: [
+      { pattern: 'array job must have', reason: 'syntax', field: 'array' },
+      // The usage text names every option: nothing below may look into it.
+      { pattern: '^Usage:', reason: 'syntax', field: 'script' },
       {
         pattern: 'queue \\S+ does not exist',
         reason: 'partition',
@@ -239,7 +242,6 @@ export const oar = defineSystem({
         reason: 'resources',
         field: 'reservation'
       },
-      { pattern: 'array job must have', reason: 'syntax', field: 'array' },
       {
         pattern: 'Cannot open the (parameter )?file',
         reason: 'syntax',
@@ -251,7 +253,6 @@ export const oar = defineSystem({
         reason: 'syntax',
         field: 'native'
       },
-      { pattern: '^Usage:', reason: 'syntax', field: 'script' },
       { pattern: 'limit|too (big|many|long)|maximum', reason: 'limit' }
     ]
   },

@@ -520,7 +520,9 @@ function pendingOf(
     reason === null
       ? undefined
       : facts.pending.find(one => new RegExp(one.pattern, 'iu').test(reason));
-  if (known !== undefined) {
+  // A held job's text may tell what it asks for rather than what holds it.
+  const idle = verdict.state === 'HELD' && verdict.pending === undefined;
+  if (known !== undefined && !(idle && known.reason === 'resources')) {
     return known;
   }
   return (

@@ -1,0 +1,4 @@
+import { describeTranscripts } from './fixtures/expectations.js';
+import { oar } from './oar.js';
+
+describeTranscripts('oar', oar);
