@@ -97,7 +97,7 @@ class Transport:
                 connect_timeout=CONNECT_TIMEOUT,
                 request_timeout=REQUEST_TIMEOUT,
                 header_callback=on_header,
-                # Typed to return nothing, but what it returns is awaited (since tornado 6.4).
+                # Typed to return nothing, but what it returns is awaited (since tornado 6.6).
                 streaming_callback=on_chunk,
             ),
             raise_error=False,
