@@ -21,23 +21,46 @@ export class DashboardTickets {
     }
     // 160 random bits: it stands in for a secret.
     const ticket = idFromBytes(randomBytes(16)) + idFromBytes(randomBytes(16));
-    this.tickets.set(ticket, { cluster, until: this.now() + TICKET_LIFE });
+    this.tickets.set(ticket, {
+      cluster,
+      until: this.now() + TICKET_LIFE,
+      holders: 0
+    });
     return ticket;
   }
 
   /** True where the ticket is alive and of this cluster; it then lives on. */
   admits(ticket: string, cluster: ClusterId): boolean {
     const known = this.tickets.get(ticket);
-    if (known?.cluster !== cluster || known.until < this.now()) {
+    if (
+      known?.cluster !== cluster ||
+      (known.holders === 0 && known.until < this.now())
+    ) {
       return false;
     }
     known.until = this.now() + TICKET_LIFE;
     return true;
   }
 
+  /**
+   * Keeps a ticket alive while a stream below it is open: a pane that only listens is in use.
+   * @returns the function that ends it.
+   */
+  hold(ticket: string): () => void {
+    const known = this.tickets.get(ticket);
+    if (known === undefined) {
+      return () => undefined;
+    }
+    known.holders += 1;
+    return () => {
+      known.holders -= 1;
+      known.until = this.now() + TICKET_LIFE;
+    };
+  }
+
   private expire(): void {
-    for (const [ticket, { until }] of this.tickets) {
-      if (until < this.now()) {
+    for (const [ticket, { until, holders }] of this.tickets) {
+      if (holders === 0 && until < this.now()) {
         this.tickets.delete(ticket);
       }
     }
@@ -45,6 +68,6 @@ export class DashboardTickets {
 
   private readonly tickets = new Map<
     string,
-    { cluster: ClusterId; until: number }
+    { cluster: ClusterId; until: number; holders: number }
   >();
 }

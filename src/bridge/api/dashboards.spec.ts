@@ -497,6 +497,13 @@ describe('tickets (S5)', () => {
     expect(tickets.admits(ticket, CLUSTER)).toBe(true);
     now += TICKET_LIFE + 1;
     expect(tickets.admits(ticket, CLUSTER)).toBe(false);
+    const held = tickets.issue(CLUSTER);
+    const release = tickets.hold(held);
+    now += 10 * TICKET_LIFE;
+    expect(tickets.admits(held, CLUSTER)).toBe(true);
+    release();
+    now += TICKET_LIFE + 1;
+    expect(tickets.admits(held, CLUSTER)).toBe(false);
     const first = tickets.issue(CLUSTER);
     const all = Array.from({ length: 1000 }, () => tickets.issue(CLUSTER));
     expect(tickets.admits(first, CLUSTER)).toBe(false);

@@ -52,6 +52,8 @@ type Place = {
   /** With its `?`, or empty. */
   query: string;
   confinement: Confinement;
+  /** null: not below a ticket. */
+  ticket: string | null;
   /** The address ended with the cluster: relative links would miss it. */
   bare: boolean;
 };
@@ -138,7 +140,13 @@ export class DashboardRelay {
         ([name, value]) => `${name}: ${value}\r\n`
       );
       socket.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join('')}\r\n`);
-      this.join(socket, head, other, otherHead);
+      this.join({
+        browser: socket,
+        head,
+        dashboard: other,
+        dashboardHead: otherHead,
+        ticket: place.ticket
+      });
     });
     upstream.end();
   }
@@ -149,12 +157,15 @@ export class DashboardRelay {
     }
   }
 
-  private join(
-    browser: Duplex,
-    head: Buffer,
-    dashboard: Duplex,
-    dashboardHead: Buffer
-  ): void {
+  private join(ends: {
+    browser: Duplex;
+    head: Buffer;
+    dashboard: Duplex;
+    dashboardHead: Buffer;
+    ticket: string | null;
+  }): void {
+    const { browser, head, dashboard, dashboardHead, ticket } = ends;
+    let release = ticket === null ? null : this.tickets.hold(ticket);
     this.open.add(browser);
     if (head.length > 0) {
       dashboard.write(head);
@@ -164,6 +175,8 @@ export class DashboardRelay {
     }
     const ended = () => {
       this.open.delete(browser);
+      release?.();
+      release = null;
       browser.destroy();
       dashboard.destroy();
     };
@@ -234,6 +247,7 @@ export class DashboardRelay {
       path: ticketed?.[2] ?? rest ?? '/',
       query: match[3] ?? '',
       confinement: ticketed === null ? 'confined' : 'sandboxed',
+      ticket: ticketed?.[1] ?? null,
       bare: rest === undefined
     };
   }

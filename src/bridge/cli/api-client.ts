@@ -1,4 +1,5 @@
 /** The API as the command uses it: over the socket, or over a URL with a token. */
+import { request as httpRequest } from 'node:http';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import {
   errorBodySchema,
@@ -6,9 +7,6 @@ import {
   NEXT_OFFSET_HEADER
 } from '../../protocol/index.js';
 import type { Page } from '../../protocol/index.js';
-
-// Not by `import`: that reads every export of node:http, and with it loads undici (20 ms).
-const { request: httpRequest } = process.getBuiltinModule('node:http');
 
 export type Target =
   | { type: 'socket'; path: string; secret: string }
@@ -116,7 +114,7 @@ export class ApiClient {
     headers: Record<string, string>
   ): Promise<Answer> {
     const payload = body === undefined ? null : JSON.stringify(body);
-    const { send, options } = this.connection(path);
+    const { send, options } = await this.connection(path);
     return new Promise((resolve, reject) => {
       const request = send(
         {
@@ -160,12 +158,12 @@ export class ApiClient {
     });
   }
 
-  private connection(path: string): {
+  private async connection(path: string): Promise<{
     send: typeof httpRequest;
     options: Omit<RequestOptions, 'headers'> & {
       headers: Record<string, string>;
     };
-  } {
+  }> {
     const { target } = this;
     const below = `/api/v1/${path}`;
     if (target.type === 'socket') {
@@ -184,9 +182,7 @@ export class ApiClient {
     const { url } = target;
     const secure = url.protocol === 'https:';
     return {
-      send: secure
-        ? process.getBuiltinModule('node:https').request
-        : httpRequest,
+      send: secure ? (await import('node:https')).request : httpRequest,
       options: {
         host: url.hostname.replace(/^\[|\]$/g, ''),
         port: url.port === '' ? (secure ? 443 : 80) : url.port,
