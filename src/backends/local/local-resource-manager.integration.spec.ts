@@ -159,7 +159,9 @@ print(json.dumps(None))`
     process.kill(before.hello.pid, 'SIGKILL');
     await until(async () => !(await aliveOf(before.hello)));
     expect(await phaseOf(manager, handle)).toBe('running');
-    expect(await phaseOf(world.manager(), handle)).toBe('running');
+    const fresh = world.manager();
+    expect(await phaseOf(fresh, handle)).toBe('running');
+    await fresh.close();
     expect(await inClient('print(c.submit(sum, [1, 2]).result())')).toBe(3);
 
     await until(async () => {

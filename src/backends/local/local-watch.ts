@@ -87,12 +87,7 @@ export class LocalWatch {
       return;
     }
     this.#listener({ type: 'changed' });
-    this.#look();
-    try {
-      await this.#options.pools.revive(poolFolder);
-    } catch {
-      // They go on without a pool, and are looked at from here.
-    }
+    await this.#revive(poolFolder);
   }
 
   /** Once per pool. */
@@ -163,6 +158,24 @@ export class LocalWatch {
     });
   }
 
+  async #lookAround(): Promise<void> {
+    await this.check(null);
+    const orphaned = new Set(
+      [...this.#watched.values()]
+        .map(({ data }) => folderOf(data))
+        .filter(folder => !this.#options.pools.isConnected(folder))
+    );
+    await Promise.all([...orphaned].map(folder => this.#revive(folder)));
+  }
+
+  async #revive(poolFolder: string): Promise<void> {
+    try {
+      await this.#options.pools.revive(poolFolder);
+    } catch {
+      // They go on without a pool, are looked at from here, and the next look tries again.
+    }
+  }
+
   /** Look by ourselves as long as something is watched. */
   #look(): void {
     if (this.#closed || this.#watched.size === 0) {
@@ -173,7 +186,7 @@ export class LocalWatch {
       return;
     }
     this.#looking ??= setInterval(() => {
-      void this.check(null);
+      void this.#lookAround();
     }, this.#options.lookEveryMs).unref();
   }
 }

@@ -158,26 +158,30 @@ export class PoolDirectory {
   }
 
   /**
-   * Start a pool again that was killed, for what it has left running: its memory limits are
-   * enforced again and ends are noticed. Gives up when it is killed again and again.
+   * Have a pool again where the one that was there was killed, for what it has left running: its
+   * memory limits are enforced again and ends are noticed. Safe to call again and again: does
+   * nothing while a pool may live, and gives up on one that is killed over and over.
    */
-  async revive(poolFolder: string): Promise<boolean> {
+  async revive(poolFolder: string): Promise<void> {
+    if ((await this.reach(poolFolder)).type !== 'gone' || this.#closed) {
+      return;
+    }
+    const config = configSchema.safeParse(
+      await readJson(join(poolFolder, 'config.json'))
+    ).data;
     const now = Date.now();
     const recent = (this.#revivals.get(poolFolder) ?? []).filter(
       time => now - time < REVIVAL_WINDOW_MS
     );
-    if (this.#closed || recent.length >= REVIVALS) {
-      return false;
+    if (
+      config === undefined ||
+      recent.length >= REVIVALS ||
+      this.#opening.has(poolFolder)
+    ) {
+      return;
     }
     this.#revivals.set(poolFolder, [...recent, now]);
-    const config = configSchema.safeParse(
-      await readJson(join(poolFolder, 'config.json'))
-    ).data;
-    if (config === undefined) {
-      return false;
-    }
     await this.#open(poolFolder, null, config);
-    return true;
   }
 
   /** End all pools of a cluster. */
