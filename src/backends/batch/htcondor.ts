@@ -174,6 +174,8 @@ export const htcondor = defineSystem({
     ],
     usage: ['^Usage:'],
     rejections: [
+      // The usage text names nearly everything: nothing below may look into it.
+      { pattern: '^Usage:', reason: 'syntax', field: 'native' },
       { pattern: 'MAX_JOBS_PER_', reason: 'limit' },
       { pattern: 'is disabled|not allowed to own jobs', reason: 'account' },
       {
@@ -220,7 +222,7 @@ export const htcondor = defineSystem({
       { pattern: 'Queue count', reason: 'syntax', field: 'array' },
       {
         pattern:
-          'Parse error|Failed to parse command file|is invalid, must eval|universe|require a|not defined for|must be|invalid (value|signal|attribute)|^Usage:',
+          'Parse error|Failed to parse command file|is invalid, must eval|universe|require a|not defined for|must be|invalid (value|signal|attribute)',
         reason: 'syntax',
         field: 'native'
       }
@@ -366,7 +368,8 @@ export const htcondor = defineSystem({
       'unrecognized argument',
       'Unknown option',
       '^Usage:',
-      'invalid constraint'
+      'invalid constraint',
+      'could not parse constraint'
     ],
     empty: []
   },

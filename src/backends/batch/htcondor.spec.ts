@@ -1,0 +1,4 @@
+import { describeTranscripts } from './fixtures/expectations.js';
+import { htcondor } from './htcondor.js';
+
+describeTranscripts('htcondor', htcondor);
