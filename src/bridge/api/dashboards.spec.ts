@@ -187,6 +187,14 @@ describe('towards the dashboard', () => {
     expect(seen).toEqual([]);
   });
 
+  test('long paths, queries and session tokens pass', async () => {
+    const path = `/${'a'.repeat(3000)}/${'b'.repeat(300)}?${'c'.repeat(5000)}`;
+    const answer = await ask(page(path), {
+      headers: { accept: 'x'.repeat(6_000) }
+    });
+    expect([answer.status, seen[0]?.url]).toEqual([200, path]);
+  });
+
   test('service workers are not let in', async () => {
     const answer = await ask(page('/sw.js'), {
       headers: { 'service-worker': 'script' }

@@ -118,6 +118,26 @@ describe('the socket file', () => {
   });
 });
 
+test('twenty servers open and close without leaving a handle', async () => {
+  const count = () =>
+    process
+      .getActiveResourcesInfo()
+      .filter(name => !/^(Immediate|TickObject)$/.test(name)).length;
+  const round = async () => {
+    const one = await apiFixture();
+    const path = await one.listen();
+    expect(await health(path)).toBe(200);
+    await one.close();
+  };
+  await round();
+  const before = count();
+  for (let index = 0; index < 20; index += 1) {
+    await round();
+  }
+  await new Promise(resolve => setTimeout(resolve, 50));
+  expect(count()).toBeLessThanOrEqual(before);
+});
+
 describe('limits (S23)', () => {
   test('above 64 connections newcomers are told so, and the next is served when one leaves', async () => {
     const path = await api.listen();
