@@ -418,6 +418,8 @@ class Launch:
     limit: int | None
     #: The program is a shell whose child is what the limit is for.
     wrapped: bool
+    #: Of the files its tasks write: the user's own, not ours.
+    umask: int
 
     @staticmethod
     def parse(value: Any) -> Launch:
@@ -435,6 +437,7 @@ class Launch:
                 cwd=value["cwd"],
                 limit=limit,
                 wrapped=bool(value.get("wrapped", False)),
+                umask=int(value.get("umask", 0o077)) & 0o777,
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise PoolError("bad-request", f"launch is not complete: {error!r}") from error
@@ -564,7 +567,7 @@ def forked_child(launch: Launch, gate: int, forget: Callable[[], None]) -> NoRet
         if os.read(gate, 1) != b"g":
             os._exit(70)  # The pool died before it had recorded us.
         close_inherited()
-        os.umask(0o077)
+        os.umask(launch.umask)
         os.chdir(launch.cwd)
         os.environ.clear()
         os.environ.update(launch.environment)
@@ -1212,7 +1215,7 @@ class Pool:
                     # start is not searched for modules, as in a forked child (3.11 on).
                     env={"PYTHONUNBUFFERED": "1", "PYTHONSAFEPATH": "1", **launch.environment},
                     start_new_session=True,
-                    umask=0o077,
+                    umask=launch.umask,
                 )
             finally:
                 os.close(err)

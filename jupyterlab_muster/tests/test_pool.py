@@ -274,6 +274,15 @@ def test_nothing_the_pool_makes_is_open_to_others(world: World) -> None:
     assert set(modes.values()) == {0}
 
 
+def test_what_a_process_writes_has_the_mode_its_user_wants(world: World) -> None:
+    world.start()
+    launch = world.launch("a", "open('made', 'w')", umask=0o022)
+    world.line().ask("start", launches=[launch])
+    until(lambda: (world.folder / "made").exists())
+    assert (world.folder / "made").stat().st_mode & 0o777 == 0o644
+    assert (world.folder / "a.out").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_log_is_not_written_through_a_link(world: World) -> None:
     world.start()
     target = world.folder / "precious"

@@ -7,6 +7,8 @@ export type BackendOptions = {
   poolProgram: string;
   /** Absolute, on a local disk, ours alone; made 0700 where missing (its parent must exist). */
   runtimeFolder: string;
+  /** The user's own, of the files local tasks write; 0o077 where it is not known. */
+  umask?: number;
 };
 
 /** By name, in the order in which people see them. */
@@ -16,7 +18,8 @@ export function createBackends(
   const backends: ResourceManager[] = [
     new LocalResourceManager({
       poolProgram: options.poolProgram,
-      runtimeFolder: options.runtimeFolder
+      runtimeFolder: options.runtimeFolder,
+      ...(options.umask === undefined ? {} : { umask: options.umask })
     })
   ];
   return new Map(

@@ -1,4 +1,5 @@
 /** "Give me more workers": intents become processes of the cluster's pool, each exactly once. */
+import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { homedir } from 'node:os';
 import { readJournal } from '../pool/journal.js';
@@ -32,6 +33,7 @@ export type LocalRequestsOptions = {
   /** What processes may inherit is picked from here. */
   environment: Readonly<Record<string, string | undefined>>;
   startTimeoutMs: number;
+  umask: number;
 };
 
 export class LocalRequests {
@@ -230,9 +232,11 @@ export class LocalRequests {
         argv,
         environment: this.need(launch.argv[0] ?? '', launch.environment)
           .environment,
-        cwd: homedir(),
+        // A container's user may have no home that exists.
+        cwd: existsSync(homedir()) ? homedir() : intent.folder,
         limit: launch.memoryLimit,
-        wrapped
+        wrapped,
+        umask: this.#options.umask
       };
     });
   }

@@ -48,6 +48,8 @@ export type LocalOptions = {
   platform?: NodeJS.Platform;
   inspection?: ProcessInspection;
   host?: string;
+  /** Of the files tasks write; 0o077 unless the bridge knows the user's own. */
+  umask?: number;
   /** Never fork; start each process anew. */
   forceExec?: boolean;
   /** A pool without children and without a bridge ends after this; 600. */
@@ -111,7 +113,8 @@ export class LocalResourceManager implements ResourceManager {
     this.#requests = new LocalRequests({
       ...parts,
       watch: this.#watch,
-      environment: options.environment ?? process.env
+      environment: options.environment ?? process.env,
+      umask: options.umask ?? 0o077
     });
     this.#releases = new LocalReleases({ ...parts, facts: this.#facts });
   }

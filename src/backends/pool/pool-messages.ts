@@ -109,6 +109,7 @@ export type PoolLaunch = {
   cwd: string;
   limit: number | null;
   wrapped: boolean;
+  umask: number;
 };
 
 export const exitEventSchema = z.object({

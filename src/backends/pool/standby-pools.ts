@@ -4,7 +4,7 @@
  * key and two in all; one nobody takes ends by itself.
  */
 import { randomBytes } from 'node:crypto';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PoolClient } from './pool-client.js';
 import { poolStateSchema, type PoolState } from './pool-messages.js';
@@ -122,11 +122,18 @@ export class StandbyPools {
       const state = poolStateSchema.safeParse(
         await readJson(join(folder, 'pool.json'))
       ).data;
-      if (
-        state === undefined ||
-        state.bootId !== bootId ||
-        !(await this.#options.isAlive(state))
-      ) {
+      if (state === undefined) {
+        // Just being started, by us or by another bridge of this user; else left by one that failed.
+        const made = await stat(folder).catch(() => null);
+        if (
+          made !== null &&
+          Date.now() - made.mtimeMs > this.#options.startTimeoutMs
+        ) {
+          await rm(folder, { recursive: true, force: true });
+        }
+        continue;
+      }
+      if (state.bootId !== bootId || !(await this.#options.isAlive(state))) {
         await rm(folder, { recursive: true, force: true });
         continue;
       }
