@@ -15,8 +15,9 @@ export function parseAmount(text: string): Amount | null {
       ? { cores: number }
       : { workers: number };
   }
-  if (!/\d/.test(compact)) {
-    return null; // parseBytes reads "GiB" as one of them, as Dask does; here it is half a word
+  if (!/\d\s*[a-z]/.test(compact)) {
+    // As Dask reads sizes, "GiB" is one of them and "3.5" three bytes; here both are half a word.
+    return null;
   }
   const bytes = parseBytes(text);
   return bytes === null ? null : { memory: bytes };
@@ -32,34 +33,25 @@ export function formatAmount(amount: Amount): string {
     : formatSize(amount.memory);
 }
 
-/** `1e12` → `1 TB`, `8589934592` → `8 GiB`: the unit in which the number is whole, else binary. */
+/** `1e12` → `1 TB`, `8589934592` → `8 GiB`: the largest unit that says it exactly, else nearly. */
 export function formatSize(bytes: number): string {
-  if (bytes > 0 && bytes % 1024 !== 0) {
-    const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
-    let value = bytes;
-    let index = 0;
-    while (value % 1000 === 0 && index < units.length - 1) {
-      value /= 1000;
-      index += 1;
-    }
-    if (value < 10_000 && index > 0) {
-      return `${value} ${units[index] ?? 'B'}`;
-    }
-  }
-  // Powers of 1000 from a terabyte on divide by 1024 too: 1e12 is 1 TB, not 931.32 GiB.
-  for (const [power, unit] of [
-    [5, 'PB'],
-    [4, 'TB'],
-    [3, 'GB']
-  ] as const) {
-    const decimal = bytes / 1000 ** power;
-    const binary = bytes / 1024 ** (power - 1);
-    if (
-      Number.isInteger(decimal) &&
-      decimal < 1000 &&
-      !Number.isInteger(binary)
-    ) {
-      return decimal === 0 ? '0' : `${decimal} ${unit}`;
+  for (const power of [5, 4, 3, 2, 1]) {
+    for (const [base, suffix] of [
+      [1024, 'iB'],
+      [1000, 'B']
+    ] as const) {
+      const value = bytes / base ** power;
+      const letter =
+        ['', base === 1024 ? 'K' : 'k', 'M', 'G', 'T', 'P'][power] ?? '';
+      const text = `${value} ${letter}${suffix}`;
+      if (
+        value >= 1 &&
+        value < 10_000 &&
+        Number(value.toFixed(2)) === value &&
+        parseBytes(text) === bytes
+      ) {
+        return text;
+      }
     }
   }
   return formatBytes(bytes);

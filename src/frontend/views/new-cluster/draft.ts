@@ -220,10 +220,9 @@ export function draftFrom(options: {
 const whole = (typed: string): unknown =>
   /^\s*[+-]?\d+\s*$/.test(typed) ? Number(typed) : typed;
 
-/** An emptied field is no amount, although Dask reads "" as one byte (peer row W10). */
+/** What is no amount stays text, so that the schema refuses it (peer row W10). */
 const said = (typed: string): unknown =>
-  parseAmount(typed) ??
-  (/\d/.test(typed) ? { memory: typed } : { workers: typed });
+  parseAmount(typed) ?? { workers: typed };
 
 /** The request as it would be sent; may still be wrong. */
 export function specOf(draft: Draft): ClusterSpec {
