@@ -134,6 +134,18 @@ def find(settings: BridgeSettings, timeout: float = 2.0) -> FoundBridge:
     return FoundBridge(record, hello(record, timeout), started=False)
 
 
+def find_ours(settings: BridgeSettings) -> FoundBridge:
+    """The living bridge, if it is one to stay with; starts and replaces nothing.
+
+    :raises BridgeAbsent, BridgeRecovering: there is none, or only one that is to be replaced.
+    :raises BridgeUnavailable: there is one that may not be used.
+    """
+    found = find(settings)
+    if not _is_ours(found, replace=False):
+        raise BridgeAbsent(f"only an older bridge ({found.hello.version})")
+    return found
+
+
 def find_or_start(
     settings: BridgeSettings,
     *,

@@ -18,6 +18,7 @@ from .bridge import (
     StartCancelled,
     find,
     find_or_start,
+    find_ours,
     shut_down,
 )
 from .errors import BridgeStarting, BridgeUnavailable, MusterError
@@ -96,8 +97,12 @@ class Supervisor:
         """The living bridge, without starting one."""
         if self._found is None and self._task is None and not self._closed:
             try:
-                found = await self._in_thread(functools.partial(find, self._settings()))
-            except (BridgeAbsent, BridgeRecovering, MusterError):
+                found = await self._in_thread(functools.partial(find_ours, self._settings()))
+            except (BridgeAbsent, BridgeRecovering):
+                return None
+            except MusterError as error:
+                # Shown by the handshake; the next request looks again at once.
+                self._error = self._error or error
                 return None
             if self.state not in ("starting", "running"):
                 self._take(found)

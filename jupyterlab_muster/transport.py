@@ -97,7 +97,7 @@ class Transport:
                 connect_timeout=CONNECT_TIMEOUT,
                 request_timeout=REQUEST_TIMEOUT,
                 header_callback=on_header,
-                # Typed to return nothing, but what it returns is awaited (since tornado 6.6).
+                # Awaited (since tornado 6.6): the bridge is read no faster than the browser reads.
                 streaming_callback=on_chunk,
             ),
             raise_error=False,

@@ -476,6 +476,20 @@ async def test_a_bridge_that_lives_already_is_found_by_the_handshake(
     assert half["bridge"]["pid"] == found.hello.pid
 
 
+async def test_a_foreign_bridge_is_told_by_the_handshake_and_not_spoken_to(
+    jp_fetch, settings: Callable[..., BridgeSettings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("jupyterlab_muster.bridge.PROTOCOL", 2)
+        find_or_start(settings(protocol=2, version="9.0.0", clusters=3))
+    half = seen(await jp_fetch("muster", "api", "half"))
+    assert half["bridge"]["state"] == "failed"
+    assert half["bridge"]["error"]["details"]["kind"] == "newer-bridge"
+    body = await refused(jp_fetch("muster", "api", "v1", "clusters"), 503)
+    assert body["error"]["details"]["version"] == "9.0.0"
+    assert "upgrade" in body["error"]["details"]["fix"]
+
+
 async def test_node_missing_is_a_state_with_the_fix_and_not_a_traceback(
     jp_fetch, places: Path, muster: Muster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
