@@ -6,6 +6,7 @@ import { addActCommands } from './commands/act.js';
 import { addBridgeCommands } from './commands/bridge.js';
 import { addConnectCommand } from './commands/connect.js';
 import { addDoctorCommand } from './commands/doctor.js';
+import { addFollowCommands } from './commands/follow.js';
 import { addLookCommands } from './commands/look.js';
 import { CliContext } from './context.js';
 import type { CliIo, GlobalFlags } from './context.js';
@@ -38,6 +39,7 @@ export async function runCli(
   });
   addDoctorCommand(program, run);
   addLookCommands(program, run);
+  addFollowCommands(program, run);
   addActCommands(program, run);
   addConnectCommand(program, run);
   try {
