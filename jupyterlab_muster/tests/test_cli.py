@@ -31,7 +31,7 @@ def test_the_command_becomes_node_and_leaves_no_python_behind(places: Path, tmp_
     fake = tmp_path / "node"
     fake.write_text(
         '#!/bin/sh\ncase "$1" in --version) echo v24.1.0;; -p) exit 1;;'
-        ' *) echo "$$ $3"; exit 7;; esac\n'
+        ' *) echo "$$ $2"; exit 7;; esac\n'
     )
     fake.chmod(0o755)
     # A script whose real binary cannot be asked for is no Node.
