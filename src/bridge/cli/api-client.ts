@@ -14,6 +14,8 @@ export type Target =
 
 /** Milliseconds a bridge may take to read its records before a request is given up. */
 const STARTING_PATIENCE = 60_000;
+/** Items of one page: the most the API gives. */
+const PAGE = 10_000;
 /** Milliseconds without a byte. */
 const SILENCE = 120_000;
 
@@ -53,11 +55,8 @@ export class ApiClient {
     const items: T[] = [];
     let cursor: string | null = null;
     do {
-      const mark: string = path.includes('?') ? '&' : '?';
       const page: Page<T> = await this.get(
-        cursor === null
-          ? path
-          : `${path}${mark}cursor=${encodeURIComponent(cursor)}`
+        `${path}?limit=${PAGE}${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
       );
       items.push(...page.items);
       cursor = page.next;
