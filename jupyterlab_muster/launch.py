@@ -51,7 +51,7 @@ if child == 0:
         os.dup2(null, 0); os.dup2(null, 1); os.dup2(log, 2)
         os.closerange(3, 65536)
         os.chdir(order["home"])
-        os.umask(0o077)
+        order["env"]["MUSTER_UMASK"] = format(os.umask(0o077), "03o")
         os.execve(order["argv"][0], order["argv"], order["env"])
     except BaseException as error:
         os.write(2, ("cannot start the bridge: %s\\n" % error).encode())

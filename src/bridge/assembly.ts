@@ -16,7 +16,11 @@ import type {
   Configuration,
   Environments
 } from './clusters/ports.js';
-import { schedulerLaunch, workerLaunch } from './dask/launch.js';
+import {
+  schedulerLaunch,
+  workerEnvironment,
+  workerLaunch
+} from './dask/launch.js';
 import { openSchedulerLink } from './dask/open-link.js';
 import { readSchedulerFile } from './dask/scheduler-file.js';
 import {
@@ -98,14 +102,20 @@ const CERTIFICATES: Certificates = {
 };
 
 const COMMANDS: Commands = {
-  scheduler: ({ python, tls, schedulerFile, idleTimeoutSeconds }) =>
-    schedulerLaunch({
+  scheduler: ({ python, tls, schedulerFile, idleTimeoutSeconds, hashSeed }) => {
+    const launch = schedulerLaunch({
       python,
       host: LOOPBACK,
       tls,
       schedulerFile,
       idleTimeoutSeconds
-    }),
+    });
+    // The same once-read variables as the workers': one pool serves both.
+    return {
+      argv: launch.argv,
+      environment: { ...workerEnvironment(hashSeed), ...launch.environment }
+    };
+  },
   worker: ({
     python,
     address,

@@ -21,6 +21,7 @@ import { ownIdentity } from './host/process-identity.js';
 import { IdleWatch } from './idle-watch.js';
 import type { BridgeOptions } from './options.js';
 import { poolProgram } from './pool-program.js';
+import { prepareCertificates } from './security/certificates.js';
 import { StateOwnedError, takeOwnership } from './security/ownership.js';
 import { ensurePrivateFolder } from './security/private-files.js';
 import {
@@ -127,7 +128,8 @@ async function build(
   });
   const backends = createBackends({
     poolProgram,
-    runtimeFolder: path.join(options.runtimeFolder, 'pools')
+    runtimeFolder: path.join(options.runtimeFolder, 'pools'),
+    ...usersUmask()
   });
   const manager = assembleClusters({
     store,
@@ -203,6 +205,7 @@ async function build(
         );
       }
       await manager.start(snapshot);
+      await prepareCertificates();
       if (snapshot.restored !== null) {
         // Discovery is done: what the backends still run has been adopted.
         await store.transaction([{ type: 'acknowledge-restore' }]);
@@ -219,6 +222,12 @@ async function build(
       await lease.release();
     }
   };
+}
+
+/** The bridge's own files are private; those of a user's tasks are as the user's shell would make them. */
+function usersUmask(): { umask?: number } {
+  const text = process.env['MUSTER_UMASK'] ?? '';
+  return /^[0-7]{3}$/.test(text) ? { umask: Number.parseInt(text, 8) } : {};
 }
 
 /** SIGTERM and SIGINT: save and exit; SIGHUP (the terminal went away) means nothing to a daemon. */

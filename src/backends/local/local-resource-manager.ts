@@ -23,6 +23,7 @@ import type {
   RequestResult,
   ResourceManager
 } from '../resource-manager.js';
+import { foreignListeners } from './foreign-listeners.js';
 import { hostResources } from './host-resources.js';
 import { describeLocal } from './local-description.js';
 import { LocalFacts } from './local-facts.js';
@@ -260,6 +261,17 @@ export class LocalResourceManager implements ResourceManager {
         this.#requests.need(environment.python, environment.variables)
       );
     }
+  }
+
+  async exposed(handle: Handle): Promise<string[]> {
+    const found = await Promise.all(
+      (localHandleData(handle)?.processes ?? []).map(async process =>
+        (await isAlive(this.#inspection, process))
+          ? ((await foreignListeners(process.pid)) ?? [])
+          : []
+      )
+    );
+    return found.flat();
   }
 
   close(): Promise<void> {
