@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,11 @@ from jupyterlab_muster.record import BridgeAbsent, read_record
 
 
 @pytest.fixture
-def short() -> Path:
-    return Path(tempfile.mkdtemp(prefix="m-", dir="/tmp"))
+def short() -> Iterator[Path]:
+    """A folder with a path short enough for a socket."""
+    folder = Path(tempfile.mkdtemp(prefix="muster-short-", dir="/tmp"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_the_session_folder_is_taken_only_when_it_is_ours_alone(short: Path) -> None:
