@@ -18,8 +18,9 @@ from .handlers import HalfHandler, RestartBridgeHandler
 from .kernelspecs import kernelspec_views
 from .record import BridgeRecord
 from .registration import Registration
-from .relay import RelayHandler, TicketRelayHandler
+from .relay import RelayHandler
 from .supervisor import Supervisor
+from .ticket import TicketRelayHandler
 from .transport import Transport
 
 #: Seconds stop_extension() takes at most: Jupyter waits for it without a limit.
