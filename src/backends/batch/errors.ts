@@ -29,10 +29,11 @@ export class SpecError extends BatchError {
 export class ToolMissing extends BatchError {
   constructor(
     readonly command: string,
-    readonly path: string
+    /** null: not known (another host's). */
+    readonly path: string | null
   ) {
     super(
-      `${command} was not found (PATH is ${path === '' ? 'empty' : path}); run where the batch system's commands are installed, or name the command's full path in the profile`
+      `${command} was not found${path === null ? '' : ` (PATH is ${path === '' ? 'empty' : path})`}; run where the batch system's commands are installed, or name the command's full path in the profile`
     );
     this.name = 'ToolMissing';
   }

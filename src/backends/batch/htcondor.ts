@@ -104,6 +104,7 @@ export const htcondor = defineSystem({
   script: {
     style: 'description',
     prefix: '',
+    executable: true,
     quoting: 'htcondor',
     bareEnvironment: true,
     fill: { id: '$(Cluster)', index: '$(Process)', escape: { $: '$(DOLLAR)' } },

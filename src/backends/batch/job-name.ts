@@ -34,12 +34,12 @@ export function nativeJobName(
           changed: clean.slice(0, maximum) !== name
         };
   }
-  const mark = shortToken(token, maximum);
+  const mark = markOf(facts, token);
   const room = maximum - mark.length - 1;
   const text =
     clean === undefined || clean === token || room < 1
       ? mark
-      : `${clean.slice(0, room)}.${mark}`;
+      : `${clean.slice(0, room)}${separator(facts)}${mark}`;
   return {
     text: sanitise(facts, text).slice(-maximum),
     changed: clean !== undefined && (clean !== name || clean.length > room)
@@ -60,12 +60,23 @@ function sanitise(facts: SystemFacts, name: string): string {
     : inside;
 }
 
+function markOf(facts: SystemFacts, token: string): string {
+  return sanitise(facts, shortToken(token, facts.capabilities.maxNameLength));
+}
+
+/** Between name and token: a dot, which names of ours never begin with, where dots may be. */
+function separator(facts: SystemFacts): string {
+  return new RegExp(`^[${facts.jobName.allowed}]$`, 'u').test('.')
+    ? '.'
+    : facts.jobName.replacement;
+}
+
 /** Does a name in a listing (perhaps cut at its end) belong to this token? */
 export function nameHasToken(
   facts: SystemFacts,
   name: string,
   token: string
 ): boolean {
-  const mark = shortToken(token, facts.capabilities.maxNameLength);
-  return name === mark || name.endsWith(`.${mark}`);
+  const mark = markOf(facts, token);
+  return name === mark || name.endsWith(`${separator(facts)}${mark}`);
 }

@@ -85,6 +85,7 @@ export const oar = defineSystem({
   siteRequired: { gpuProperty: ['gpusPerNode'] },
   script: {
     prefix: '#OAR',
+    executable: true,
     quoting: 'raw',
     bareEnvironment: true,
     fill: { id: '%jobid%', escape: {} },

@@ -246,12 +246,20 @@ export const systemFactsSchema = z.strictObject({
   /** Commands a preflight looks for. */
   commands: z.array(z.string()).min(1),
   capabilities: capabilitiesSchema,
-  jobName: z.strictObject({
-    /** Inside of a character class. */
-    allowed: z.string(),
-    first: z.string().optional(),
-    replacement: z.string().default('_')
-  }),
+  jobName: z
+    .strictObject({
+      /** Inside of a character class. */
+      allowed: z.string(),
+      first: z.string().optional(),
+      replacement: z.string().default('_')
+    })
+    .refine(
+      one =>
+        [...one.replacement].every(each =>
+          new RegExp(`^[${one.allowed}]$`, 'u').test(each)
+        ),
+      { message: 'is not among the allowed characters', path: ['replacement'] }
+    ),
   /** Site data the templates use: key → what it is. */
   site: z.record(z.string(), z.string()).default({}),
   /** When a job cannot be written without one of them. */
@@ -259,6 +267,8 @@ export const systemFactsSchema = z.strictObject({
   script: z.strictObject({
     style: z.enum(['directives', 'description']).default('directives'),
     prefix: z.string(),
+    /** The file itself is run on the node: it needs the x bit. */
+    executable: z.boolean().default(false),
     quoting: z.enum(QUOTINGS),
     /** How log paths say the id and the element's index; null: cannot. */
     fill: z.strictObject({

@@ -14,6 +14,7 @@ export const DURATION_FORMS = [
   'H:MM:SS',
   'H:MM',
   'seconds',
+  'minutes',
   'Ns'
 ] as const;
 export type DurationForm = (typeof DURATION_FORMS)[number];
@@ -71,6 +72,8 @@ export function formatDurationFor(form: DurationForm, seconds: number): string {
     }
     case 'seconds':
       return String(seconds);
+    case 'minutes':
+      return String(Math.ceil(seconds / 60));
     case 'Ns':
       return `${seconds}s`;
   }
