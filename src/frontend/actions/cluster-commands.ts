@@ -1,4 +1,5 @@
 /** Commands on one cluster: every action of a row, callable from anywhere. */
+import { textOf } from '../elements/text-of.js';
 import { Clipboard, InputDialog, Notification } from '@jupyterlab/apputils';
 import type { CommandRegistry } from '@lumino/commands';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
@@ -188,7 +189,7 @@ async function scale(
   }
   const said =
     args['amount'] !== undefined
-      ? String(args['amount'])
+      ? textOf(args['amount'])
       : (
           await InputDialog.getText({
             title: trans.__('Scale “%1”', view.name),

@@ -8,18 +8,18 @@ import {
   jest
 } from '@jest/globals';
 import { Dialog, Notification, WidgetTracker } from '@jupyterlab/apputils';
-import { Widget } from '@lumino/widgets';
-import { CommandIDs } from '../commands';
-import { ANALYSIS, EXPLORE, event, view } from '../fixtures/cluster-views';
-import { FakeNotebook, Stage } from '../fixtures/muster';
-import { MusterSettings } from '../model/settings';
-import { ClusterNotifier } from '../panels/cluster-notifier';
-import type { DashboardPane } from '../views/dashboard/index';
-import { addClusterCommands } from './cluster-commands';
-import { CommandTarget } from './command-target';
-import { addDashboardCommands } from './dashboard-commands';
-import { addPanelCommands } from './panel-commands';
-import { whatIsLost } from './stop-question';
+import type { Widget } from '@lumino/widgets';
+import { CommandIDs } from '../commands.js';
+import { ANALYSIS, EXPLORE, event, view } from '../fixtures/cluster-views.js';
+import { FakeNotebook, Stage } from '../fixtures/muster.js';
+import { MusterSettings } from '../model/settings.js';
+import { ClusterNotifier } from '../panels/cluster-notifier.js';
+import type { DashboardPane } from '../views/dashboard/index.js';
+import { addClusterCommands } from './cluster-commands.js';
+import { CommandTarget } from './command-target.js';
+import { addDashboardCommands } from './dashboard-commands.js';
+import { addPanelCommands } from './panel-commands.js';
+import { whatIsLost } from './stop-question.js';
 
 let stage: Stage;
 let hit: HTMLElement | undefined;
@@ -35,7 +35,7 @@ const dialog = async (): Promise<Dialog<unknown>> => {
     const open =
       Dialog.tracker.currentWidget ??
       Dialog.tracker.find(one => one.isAttached);
-    if (open !== null && open !== undefined && open.isAttached) {
+    if (open?.isAttached === true) {
       return open;
     }
     await new Promise(resolve => setTimeout(resolve, 10));

@@ -1,4 +1,5 @@
 /** Commands that open dashboard panes, and the names other software knows them by. */
+import { textOf } from '../elements/text-of.js';
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { WidgetTracker } from '@jupyterlab/apputils';
 import { Notification } from '@jupyterlab/apputils';
@@ -146,7 +147,7 @@ function addForeign(
         const viewing = model.attach();
         try {
           await model.ready; // the list first, the layout then (W24)
-          const url = String(called['url'] ?? '');
+          const url = textOf(called['url']);
           const view = model.clusters.find(
             one =>
               one.phase === 'running' &&

@@ -44,7 +44,13 @@ export function addPanelCommands(
         }
       }
     },
-    execute: args => openNewClusterDialog(muster, args)
+    execute: async args => {
+      const created = await openNewClusterDialog(muster, args);
+      if (created !== null) {
+        options.activatePanel();
+      }
+      return created;
+    }
   });
   commands.addCommand(CommandIDs.startCluster, {
     label: label(trans.__('Start Cluster from the Default Profile')),
@@ -71,11 +77,15 @@ export function addPanelCommands(
         // The active notebook's interpreter, so that kernel and workers agree (nebari-dev/nebari#1294).
         ...(kernelspec === null ? {} : { environment: { kernelspec } })
       };
-      return attempt(
+      const created = await attempt(
         model.create(spec),
         trans.__('The cluster could not be started'),
         trans
       );
+      if (created !== null) {
+        options.activatePanel(); // what was begun is to be seen
+      }
+      return created;
     }
   });
   commands.addCommand(CommandIDs.refresh, {

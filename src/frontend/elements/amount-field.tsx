@@ -14,7 +14,7 @@ export function AmountField(props: {
   problem?: (amount: Amount) => string | null;
   unreadable: string;
   step?: (direction: 1 | -1) => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const shown = formatAmount(props.amount);
   const [text, setText] = useState(shown);
   const isEditing = useRef(false);

@@ -1,6 +1,6 @@
 /** Amounts as people write them, and back. */
 import { describe, expect, it } from '@jest/globals';
-import { GIB } from '../fixtures/cluster-views';
+import { GIB } from '../fixtures/cluster-views.js';
 import {
   addTo,
   formatAmount,
@@ -8,7 +8,7 @@ import {
   formatUsed,
   parseAmount,
   stepOf
-} from './amount-text';
+} from './amount-text.js';
 
 describe('an amount in one field', () => {
   it.each([

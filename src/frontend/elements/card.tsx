@@ -16,7 +16,7 @@ export function Card(props: {
   actions?: readonly CardAction[];
   role?: 'status' | 'alert';
   children?: React.ReactNode;
-}): JSX.Element {
+}): React.JSX.Element {
   return (
     <section
       className="jp-MusterCard"

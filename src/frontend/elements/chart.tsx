@@ -51,7 +51,7 @@ export function Chart(props: {
   maximum?: number;
   /** Counts hold until they change; measured quantities go straight from point to point. */
   hold: boolean;
-}): JSX.Element {
+}): React.JSX.Element {
   const { height, from, to, hold } = props;
   const largest = Math.max(
     props.maximum ?? 0,

@@ -54,7 +54,7 @@ export function DataTable<T>(props: {
   selected?: ReadonlySet<string>;
   onSelect?: (key: string, isAdding: boolean) => void;
   empty: string;
-}): JSX.Element {
+}): React.JSX.Element {
   const { columns, keyOf, rows, selected, onSelect } = props;
   const [sorting, setSorting] = useState(props.initialSort);
   const [top, setTop] = useState(0);
@@ -165,7 +165,7 @@ function HeadCell<T>(props: {
   column: Column<T>;
   sorting: Sorting;
   onSort: (sorting: Sorting) => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const { column, sorting } = props;
   const isSorted = sorting.column === column.id;
   const className = column.align === 'end' ? 'jp-mod-end' : '';

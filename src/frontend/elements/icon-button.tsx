@@ -8,7 +8,7 @@ export function IconButton(props: {
   disabled?: boolean;
   className?: string;
   pressed?: boolean;
-}): JSX.Element {
+}): React.JSX.Element {
   return (
     <button
       type="button"

@@ -4,7 +4,7 @@ export function Progress(props: {
   connected: number;
   pending: number;
   whole: number;
-}): JSX.Element {
+}): React.JSX.Element {
   const whole = Math.max(props.whole, props.connected + props.pending, 1);
   const percent = (part: number): string =>
     `${((part / whole) * 100).toFixed(2)}%`;

@@ -1,10 +1,5 @@
 import { addIcon } from '@jupyterlab/ui-components';
-import type {
-  Amount,
-  GroupView,
-  Scale,
-  WorkerGroup
-} from '../../protocol/index.js';
+import type { GroupView, Scale, WorkerGroup } from '../../protocol/index.js';
 import { scaleProblem, scaleSchema, workersFor } from '../../protocol/index.js';
 import { AmountField } from './amount-field.js';
 import { addTo, stepOf } from './amount-text.js';
@@ -34,7 +29,7 @@ export function switchScale(
     return {
       type: 'adaptive',
       minimum: { workers: 0 },
-      maximum: amount as Amount
+      maximum: amount
     };
   }
   return { type: 'fixed', workers: target };
@@ -48,7 +43,7 @@ export function ScaleControl(props: {
   showName: boolean;
   onChange: (scale: Scale) => void;
   disabled?: boolean;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { group, shape, onChange } = props;
   const { scale } = group;
@@ -115,14 +110,14 @@ function FixedControl(props: {
   onChange: (scale: Scale) => void;
   unreadable: string;
   disabled: boolean;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { scale, shape, onChange } = props;
   const { type, ...amount } = scale;
   const step = (direction: 1 | -1): void => {
     const next = addTo(
-      amount as Amount,
-      direction * stepOf(amount as Amount, shape.worker, shape.workersPerJob)
+      amount,
+      direction * stepOf(amount, shape.worker, shape.workersPerJob)
     );
     const wanted: Scale = { type, ...next };
     if (problemOf(shape, wanted) === null) {
@@ -130,7 +125,7 @@ function FixedControl(props: {
     }
   };
   const isEmpty =
-    workersFor(amount as Amount, shape.worker, 'up') === 0 ||
+    workersFor(amount, shape.worker, 'up') === 0 ||
     Object.values(amount)[0] === 0;
   return (
     <span className="jp-MusterStepper">
@@ -148,7 +143,7 @@ function FixedControl(props: {
       </button>
       <AmountField
         label={trans.__('Size: workers, cores or memory')}
-        amount={amount as Amount}
+        amount={amount}
         unreadable={props.unreadable}
         problem={value => problemOf(shape, { type, ...value })}
         onChange={value => {

@@ -5,7 +5,7 @@ export function Segmented<T extends string>(props: {
   options: readonly { value: T; label: string }[];
   onChange: (value: T) => void;
   disabled?: boolean;
-}): JSX.Element {
+}): React.JSX.Element {
   const move = (event: React.KeyboardEvent<HTMLElement>): void => {
     const step =
       event.key === 'ArrowRight' || event.key === 'ArrowDown'

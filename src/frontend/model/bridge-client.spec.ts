@@ -1,10 +1,10 @@
 /** Requests as they go out, and what becomes of answers that are no success. */
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { MusterError } from '../../protocol/index';
-import { FakeBridge } from '../fixtures/fake-bridge';
-import { view } from '../fixtures/cluster-views';
-import { BridgeClient } from './bridge-client';
-import { isOffline } from './response-error';
+import { MusterError } from '../../protocol/index.js';
+import { FakeBridge } from '../fixtures/fake-bridge.js';
+import { view } from '../fixtures/cluster-views.js';
+import { BridgeClient } from './bridge-client.js';
+import { isOffline } from './response-error.js';
 
 let bridge: FakeBridge;
 let client: BridgeClient;

@@ -7,18 +7,18 @@ import {
   it,
   jest
 } from '@jest/globals';
-import type { ClusterView } from '../../protocol/index';
-import { MusterError } from '../../protocol/index';
+import type { ClusterView } from '../../protocol/index.js';
+import { MusterError } from '../../protocol/index.js';
 import {
   ANALYSIS,
   EXPLORE,
   event,
   view,
   worker
-} from '../fixtures/cluster-views';
-import { settle } from '../fixtures/fake-bridge';
-import { Stage } from '../fixtures/muster';
-import { BURST_MS } from './scaling-queue';
+} from '../fixtures/cluster-views.js';
+import { settle } from '../fixtures/fake-bridge.js';
+import { Stage } from '../fixtures/muster.js';
+import { BURST_MS } from './scaling-queue.js';
 
 let stage: Stage;
 

@@ -8,11 +8,11 @@ import {
   jest
 } from '@jest/globals';
 import type { IConnectionStatus } from '@jupyterlab/services';
-import { FakeBridge, settle } from '../fixtures/fake-bridge';
-import { view } from '../fixtures/cluster-views';
-import { BridgeClient } from './bridge-client';
-import { Connection } from './connection';
-import { SILENCE_LIMIT_MS } from './event-stream';
+import { FakeBridge, settle } from '../fixtures/fake-bridge.js';
+import { view } from '../fixtures/cluster-views.js';
+import { BridgeClient } from './bridge-client.js';
+import { Connection } from './connection.js';
+import { SILENCE_LIMIT_MS } from './event-stream.js';
 
 let bridge: FakeBridge;
 let connection: Connection;

@@ -3,7 +3,7 @@ import { SidePanel } from '@jupyterlab/ui-components';
 import type { ITranslator } from '@jupyterlab/translation';
 import type { IDisposable } from '@lumino/disposable';
 import type { Message } from '@lumino/messaging';
-import type { AccordionPanel } from '@lumino/widgets';
+import { AccordionPanel } from '@lumino/widgets';
 import { clustersIcon } from '../elements/icons.js';
 import type { Muster } from '../elements/muster-context.js';
 import { ClustersSection } from './clusters/index.js';
@@ -28,7 +28,9 @@ export class MusterSidebar extends SidePanel {
     this.addWidget(this.clusters);
     this.addWidget(this.dashboards);
     // Clusters with their figures need more room than a list of names.
-    (this.content as AccordionPanel).setRelativeSizes([3, 2]);
+    if (this.content instanceof AccordionPanel) {
+      this.content.setRelativeSizes([3, 2]);
+    }
   }
 
   readonly clusters: ClustersSection;

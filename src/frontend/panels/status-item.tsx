@@ -38,7 +38,7 @@ export class StatusItem extends ReactWidget {
     super.dispose();
   }
 
-  protected override render(): JSX.Element {
+  protected override render(): React.JSX.Element {
     return (
       <MusterContext.Provider value={this._muster}>
         <Status />
@@ -58,7 +58,7 @@ export class StatusItem extends ReactWidget {
   private _worthChanged = new Signal<this, void>(this);
 }
 
-function Status(): JSX.Element {
+function Status(): React.JSX.Element {
   const model = useClusters();
   const { commands, trans } = useMuster();
   const living = model.clusters.filter(view => !hasEnded(view));

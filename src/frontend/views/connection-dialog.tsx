@@ -20,7 +20,7 @@ export async function openConnectionDialog(
   if (connection === null) {
     return;
   }
-  const part = (title: string, text: string): JSX.Element => (
+  const part = (title: string, text: string): React.JSX.Element => (
     <section>
       <h4>
         {title}

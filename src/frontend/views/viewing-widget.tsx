@@ -6,7 +6,7 @@ import type { Muster } from '../elements/muster-context.js';
 import { MusterContext } from '../elements/muster-context.js';
 
 export class ViewingWidget extends ReactWidget {
-  constructor(muster: Muster, body: JSX.Element) {
+  constructor(muster: Muster, body: React.JSX.Element) {
     super();
     this._muster = muster;
     this._body = body;
@@ -20,7 +20,7 @@ export class ViewingWidget extends ReactWidget {
     super.dispose();
   }
 
-  protected override render(): JSX.Element {
+  protected override render(): React.JSX.Element {
     return (
       <MusterContext.Provider value={this._muster}>
         {this._body}
@@ -60,6 +60,6 @@ export class ViewingWidget extends ReactWidget {
   }
 
   private _muster: Muster;
-  private _body: JSX.Element;
+  private _body: React.JSX.Element;
   private _viewing: IDisposable | null = null;
 }

@@ -15,13 +15,18 @@ import {
   screen,
   within
 } from '@testing-library/react';
-import type { BackendView, ClusterView } from '../../../protocol/index';
-import { CommandIDs } from '../../commands';
-import { ANALYSIS, backend, EXPLORE, view } from '../../fixtures/cluster-views';
-import { settle } from '../../fixtures/fake-bridge';
-import { FakeNotebook, Stage } from '../../fixtures/muster';
-import { BURST_MS } from '../../model/scaling-queue';
-import { ClustersBody } from './body';
+import type { BackendView, ClusterView } from '../../../protocol/index.js';
+import { CommandIDs } from '../../commands.js';
+import {
+  ANALYSIS,
+  backend,
+  EXPLORE,
+  view
+} from '../../fixtures/cluster-views.js';
+import { settle } from '../../fixtures/fake-bridge.js';
+import { FakeNotebook, Stage } from '../../fixtures/muster.js';
+import { BURST_MS } from '../../model/scaling-queue.js';
+import { ClustersBody } from './body.js';
 
 let stage: Stage;
 

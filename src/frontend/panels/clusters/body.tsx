@@ -13,7 +13,7 @@ import { ClusterRow } from './row.js';
 const DRAG_THRESHOLD = 5;
 
 /** The list of clusters, or the card that says why there is none. */
-export function ClustersBody(): JSX.Element {
+export function ClustersBody(): React.JSX.Element {
   const model = useClusters();
   const { service, trans } = useMuster();
   const [, again] = useReducer((count: number) => count + 1, 0);
@@ -52,7 +52,7 @@ export function ClustersBody(): JSX.Element {
   );
 }
 
-function Banner(): JSX.Element {
+function Banner(): React.JSX.Element {
   const { trans, model, commands } = useMuster();
   const now = useNow(1_000);
   const { link } = model;
@@ -97,7 +97,10 @@ function Banner(): JSX.Element {
   );
 }
 
-function Item(props: { view: ClusterView; isSelected: boolean }): JSX.Element {
+function Item(props: {
+  view: ClusterView;
+  isSelected: boolean;
+}): React.JSX.Element {
   const { commands, model, service, trans } = useMuster();
   const { view, isSelected } = props;
   const pressed = useRef<{ x: number; y: number } | null>(null);

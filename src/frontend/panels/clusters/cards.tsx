@@ -14,7 +14,7 @@ const UPGRADE_COMMAND = 'pip install --upgrade jupyterlab-muster';
 const LOG_LINES = 8;
 
 /** The card of each state in which no cluster is known. */
-export function LinkCard(props: { link: Link }): JSX.Element {
+export function LinkCard(props: { link: Link }): React.JSX.Element {
   const { trans, commands } = useMuster();
   const { link } = props;
   const check: CardAction = {
@@ -125,7 +125,7 @@ function FailedCard(props: {
   link: Extract<Link, { state: 'failed' }>;
   check: CardAction;
   copy: (text: string, label: string) => CardAction;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans, commands } = useMuster();
   const { link } = props;
   const tail = lastLines(link.log);
@@ -196,7 +196,7 @@ function FailedCard(props: {
   );
 }
 
-function LogFold(props: { log: string }): JSX.Element {
+function LogFold(props: { log: string }): React.JSX.Element {
   const { trans } = useMuster();
   return (
     <details className="jp-MusterCard-fold">
@@ -211,7 +211,7 @@ function lastLines(log: string, count = LOG_LINES): string {
 }
 
 /** No cluster yet: what can be started, and why the rest cannot. */
-export function EmptyCard(): JSX.Element {
+export function EmptyCard(): React.JSX.Element {
   const { trans, commands, model } = useMuster();
   const usable = model.backends.filter(backend => backend.available);
   const others = model.backends.filter(backend => !backend.available);

@@ -10,7 +10,7 @@ import type { ClusterView } from '../../../protocol/index.js';
 export function EndedRow(props: {
   view: ClusterView;
   isSelected: boolean;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { view } = props;
   const now = useNow(30_000);
@@ -97,7 +97,7 @@ function Action(props: {
   view: ClusterView;
   command: string;
   label: string;
-}): JSX.Element {
+}): React.JSX.Element {
   const { commands } = useMuster();
   return (
     <button

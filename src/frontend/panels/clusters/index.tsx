@@ -69,7 +69,7 @@ export class ClustersSection extends PanelWithToolbar {
           { command: CommandIDs.restartBridge },
           {
             command: 'settingeditor:open',
-            args: { query: 'Muster', label: trans.__('Settings…') }
+            args: { query: trans.__('Clusters') }
           }
         ]);
       }

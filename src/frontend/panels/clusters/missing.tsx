@@ -45,7 +45,7 @@ const clockTime = (time: string): string =>
 function Waiting(props: {
   view: ClusterView;
   group: GroupView;
-}): JSX.Element | null {
+}): React.JSX.Element | null {
   const { trans } = useMuster();
   const { group, view } = props;
   const { counts } = group;
@@ -92,7 +92,7 @@ function Waiting(props: {
 function Reason(props: {
   view: ClusterView;
   reason: HealthReason;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans, commands } = useMuster();
   const { reason, view } = props;
   const isResumable =
@@ -144,7 +144,7 @@ function Reason(props: {
 export function Missing(props: {
   view: ClusterView;
   all: boolean;
-}): JSX.Element | null {
+}): React.JSX.Element | null {
   const { view } = props;
   // "workers-missing" says in general what the groups' own lines say in particular.
   const isWaiting = view.groups.some(

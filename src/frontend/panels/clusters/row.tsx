@@ -21,7 +21,7 @@ import { showScaleError } from './scale-error.js';
 export function ClusterRow(props: {
   view: ClusterView;
   isSelected: boolean;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { view, isSelected } = props;
   return (
@@ -43,7 +43,7 @@ export function ClusterRow(props: {
   );
 }
 
-function Summary(props: { view: ClusterView }): JSX.Element {
+function Summary(props: { view: ClusterView }): React.JSX.Element {
   const { trans } = useMuster();
   const { view } = props;
   const isMoving = view.phase === 'creating' || view.phase === 'stopping';
@@ -91,7 +91,7 @@ function Summary(props: { view: ClusterView }): JSX.Element {
 function Running(props: {
   view: ClusterView;
   isSelected: boolean;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { view, isSelected } = props;
   const figures = figuresOf(view);
@@ -128,7 +128,7 @@ function Running(props: {
   );
 }
 
-function Sparkline(props: { view: ClusterView }): JSX.Element {
+function Sparkline(props: { view: ClusterView }): React.JSX.Element {
   const { trans, model } = useMuster();
   const now = useNow(5_000);
   const points = model.history(props.view.id);
@@ -156,7 +156,7 @@ function Sparkline(props: { view: ClusterView }): JSX.Element {
   );
 }
 
-function Controls(props: { view: ClusterView }): JSX.Element {
+function Controls(props: { view: ClusterView }): React.JSX.Element {
   const { trans, model, commands, service } = useMuster();
   const { view } = props;
   const args = { cluster: view.id };
@@ -176,9 +176,11 @@ function Controls(props: { view: ClusterView }): JSX.Element {
               shape={shape}
               showName={view.groups.length > 1}
               onChange={scale => {
-                model.scale(view.id, group.name, scale).catch(error => {
-                  showScaleError(view, error, trans);
-                });
+                model
+                  .scale(view.id, group.name, scale)
+                  .catch((error: unknown) => {
+                    showScaleError(view, error, trans);
+                  });
               }}
             />
           );

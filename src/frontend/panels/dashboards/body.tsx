@@ -7,7 +7,9 @@ import { hasDashboards } from './model.js';
 import type { PlotsModel } from './model.js';
 
 /** The scheduler's own list of plots; a click opens a pane. */
-export function DashboardsBody(props: { plots: PlotsModel }): JSX.Element {
+export function DashboardsBody(props: {
+  plots: PlotsModel;
+}): React.JSX.Element {
   const { trans, commands } = useMuster();
   const [, again] = useReducer((count: number) => count + 1, 0);
   const [filter, setFilter] = useState('');
@@ -94,7 +96,7 @@ export function DashboardsBody(props: { plots: PlotsModel }): JSX.Element {
   );
 }
 
-function NoCluster(): JSX.Element {
+function NoCluster(): React.JSX.Element {
   const { trans } = useMuster();
   const model = useClusters();
   const running = model.clusters.filter(hasDashboards);
@@ -120,7 +122,7 @@ function moveFocus(event: React.KeyboardEvent<HTMLUListElement>): void {
 }
 
 /** In the section's title: whose plots these are. */
-export function ClusterChooser(): JSX.Element | null {
+export function ClusterChooser(): React.JSX.Element | null {
   const { trans } = useMuster();
   const model = useClusters();
   const running = model.clusters.filter(hasDashboards);

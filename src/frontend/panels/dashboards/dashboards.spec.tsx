@@ -14,13 +14,13 @@ import {
   render,
   screen
 } from '@testing-library/react';
-import { CommandIDs } from '../../commands';
-import { ANALYSIS, EXPLORE, view } from '../../fixtures/cluster-views';
-import { settle } from '../../fixtures/fake-bridge';
-import { Stage } from '../../fixtures/muster';
-import { ClusterChooser, DashboardsBody } from './body';
-import { PlotsModel } from './model';
-import { plotOf, plotTitle } from './plot-name';
+import { CommandIDs } from '../../commands.js';
+import { ANALYSIS, EXPLORE, view } from '../../fixtures/cluster-views.js';
+import { settle } from '../../fixtures/fake-bridge.js';
+import { Stage } from '../../fixtures/muster.js';
+import { ClusterChooser, DashboardsBody } from './body.js';
+import { PlotsModel } from './model.js';
+import { plotOf, plotTitle } from './plot-name.js';
 
 let stage: Stage;
 let plots: PlotsModel;

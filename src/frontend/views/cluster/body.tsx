@@ -34,7 +34,7 @@ function tabTitle(tab: Tab, trans: TranslationBundle): string {
 }
 
 /** One cluster from all sides; or the word that it is gone. */
-export function ClusterBody(props: { state: ViewState }): JSX.Element {
+export function ClusterBody(props: { state: ViewState }): React.JSX.Element {
   const model = useClusters();
   const { trans } = useMuster();
   const { state } = props;
@@ -61,7 +61,10 @@ export function ClusterBody(props: { state: ViewState }): JSX.Element {
   );
 }
 
-function Tabs(props: { view: ClusterView; state: ViewState }): JSX.Element {
+function Tabs(props: {
+  view: ClusterView;
+  state: ViewState;
+}): React.JSX.Element {
   const { trans, client, model } = useMuster();
   const { view, state } = props;
   const [timeline, setTimeline] = useState<Timeline | null>(null);

@@ -16,14 +16,14 @@ import {
   within
 } from '@testing-library/react';
 import { parse } from 'yaml';
-import { CommandIDs } from '../../commands';
-import { ANALYSIS, event, view, worker } from '../../fixtures/cluster-views';
-import { settle } from '../../fixtures/fake-bridge';
-import { Stage } from '../../fixtures/muster';
-import { ClusterBody } from './body';
-import { yamlOf } from './spec-yaml';
-import { ViewState } from './view-state';
-import type { Tab } from './view-state';
+import { CommandIDs } from '../../commands.js';
+import { ANALYSIS, event, view, worker } from '../../fixtures/cluster-views.js';
+import { settle } from '../../fixtures/fake-bridge.js';
+import { Stage } from '../../fixtures/muster.js';
+import { ClusterBody } from './body.js';
+import { yamlOf } from './spec-yaml.js';
+import { ViewState } from './view-state.js';
+import type { Tab } from './view-state.js';
 
 let stage: Stage;
 let state: ViewState;

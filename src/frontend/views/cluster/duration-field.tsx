@@ -7,7 +7,7 @@ export function DurationField(props: {
   label: string;
   seconds: number | null;
   onChange: (seconds: number | null) => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const shown =
     props.seconds === null

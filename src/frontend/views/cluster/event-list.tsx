@@ -6,7 +6,7 @@ import { AnsiReader } from '../logs/ansi.js';
 
 export function EventList(props: {
   events: readonly ClusterEvent[];
-}): JSX.Element {
+}): React.JSX.Element {
   return (
     <ol className="jp-MusterEvents">
       {props.events.map(event => (
@@ -16,7 +16,7 @@ export function EventList(props: {
   );
 }
 
-function EventLine(props: { event: ClusterEvent }): JSX.Element {
+function EventLine(props: { event: ClusterEvent }): React.JSX.Element {
   const { trans } = useMuster();
   const { event } = props;
   const { data } = event;

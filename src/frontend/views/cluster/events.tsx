@@ -9,7 +9,7 @@ import type { Timeline } from './timeline.js';
 const STEP = 300;
 
 /** The timeline, newest first. */
-export function Events(props: { timeline: Timeline }): JSX.Element {
+export function Events(props: { timeline: Timeline }): React.JSX.Element {
   const { trans } = useMuster();
   const { events, error } = props.timeline;
   const [kind, setKind] = useState<EventKind | ''>('');

@@ -10,7 +10,7 @@ import type { ClusterView } from '../../../protocol/index.js';
 import { formatDuration } from '../../../protocol/index.js';
 
 /** Name, state, address, age, size; what is done most. */
-export function Header(props: { view: ClusterView }): JSX.Element {
+export function Header(props: { view: ClusterView }): React.JSX.Element {
   const { trans, model, commands } = useMuster();
   const { view } = props;
   const now = useNow(hasEnded(view) ? 0 : 10_000);
@@ -93,7 +93,7 @@ export function Header(props: { view: ClusterView }): JSX.Element {
 function HeaderButton(props: {
   label: string;
   onClick: () => void;
-}): JSX.Element {
+}): React.JSX.Element {
   return (
     <button type="button" className="jp-MusterButton" onClick={props.onClick}>
       {props.label}

@@ -30,7 +30,7 @@ const exitText = (job: JobView): string =>
 export function Jobs(props: {
   view: ClusterView;
   onLog: (what: string) => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { view, onLog } = props;
   const { jobs, error, isLoaded } = useJobs(view);

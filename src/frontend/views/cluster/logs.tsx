@@ -15,7 +15,7 @@ export function Logs(props: {
   view: ClusterView;
   what: string;
   onWhat: (what: string) => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { view } = props;
   const { jobs } = useJobs(view);

@@ -16,7 +16,7 @@ import type { Timeline } from './timeline.js';
 export function Overview(props: {
   view: ClusterView;
   timeline: Timeline;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { view, timeline } = props;
   const now = useNow(10_000);

@@ -20,7 +20,7 @@ function scalar(value: unknown): string {
       ? value
       : JSON.stringify(value);
   }
-  return JSON.stringify(value) ?? 'null';
+  return JSON.stringify(value);
 }
 
 export function yamlOf(value: unknown, indent = 0): string {

@@ -11,7 +11,7 @@ import { DurationField } from './duration-field.js';
 import { yamlOf } from './spec-yaml.js';
 
 /** What was asked for, every default filled; size and lifetime can be changed here. */
-export function Spec(props: { view: ClusterView }): JSX.Element {
+export function Spec(props: { view: ClusterView }): React.JSX.Element {
   const { trans, commands, model, client } = useMuster();
   const { view } = props;
   const yaml = yamlOf(view.spec) + '\n';

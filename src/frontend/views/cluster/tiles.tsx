@@ -17,7 +17,7 @@ const split = (bytes: number): [string, string] => {
   return [value, unit];
 };
 
-export function Tiles(props: { view: ClusterView }): JSX.Element {
+export function Tiles(props: { view: ClusterView }): React.JSX.Element {
   const { trans, model } = useMuster();
   const now = useNow(5_000);
   const { view } = props;
@@ -139,7 +139,7 @@ function Tile(props: {
   to: number;
   hold: boolean;
   maximum?: number;
-}): JSX.Element {
+}): React.JSX.Element {
   return (
     <figure className="jp-MusterTile">
       <figcaption>{props.title}</figcaption>

@@ -29,7 +29,7 @@ const MEMORY_WARNING = 0.8;
 export function Workers(props: {
   view: ClusterView;
   onLog: (what: string) => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans, client } = useMuster();
   const { view, onLog } = props;
   const feed = useFeed(view.id);
@@ -268,7 +268,7 @@ export function Workers(props: {
   );
 }
 
-function MemoryCell(props: { worker: WorkerView }): JSX.Element {
+function MemoryCell(props: { worker: WorkerView }): React.JSX.Element {
   const { memoryUsed, memoryLimit } = props.worker;
   if (memoryUsed === null) {
     return <span className="jp-MusterMeter-text">–</span>;

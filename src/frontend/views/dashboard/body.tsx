@@ -12,7 +12,7 @@ import { LinkCard } from '../../panels/clusters/cards.js';
 import type { PaneState } from './pane-state.js';
 
 /** One plot of one cluster, through the relay; a card while there is none to show. */
-export function DashboardBody(props: { state: PaneState }): JSX.Element {
+export function DashboardBody(props: { state: PaneState }): React.JSX.Element {
   const model = useClusters();
   const { client, trans } = useMuster();
   const { state } = props;
@@ -81,7 +81,7 @@ export function DashboardBody(props: { state: PaneState }): JSX.Element {
   );
 }
 
-function Inactive(props: { state: PaneState }): JSX.Element {
+function Inactive(props: { state: PaneState }): React.JSX.Element {
   const model = useClusters();
   const { trans, commands } = useMuster();
   const { state } = props;

@@ -7,13 +7,13 @@ import {
   render,
   screen
 } from '@testing-library/react';
-import { CommandIDs } from '../../commands';
-import { ANALYSIS, EXPLORE, view } from '../../fixtures/cluster-views';
-import { settle } from '../../fixtures/fake-bridge';
-import { Stage } from '../../fixtures/muster';
-import { DashboardBody } from './body';
-import { inLayoutOrder, titleOf } from './layout';
-import { PaneState } from './pane-state';
+import { CommandIDs } from '../../commands.js';
+import { ANALYSIS, EXPLORE, view } from '../../fixtures/cluster-views.js';
+import { settle } from '../../fixtures/fake-bridge.js';
+import { Stage } from '../../fixtures/muster.js';
+import { DashboardBody } from './body.js';
+import { inLayoutOrder, titleOf } from './layout.js';
+import { PaneState } from './pane-state.js';
 
 let stage: Stage;
 const show = async (

@@ -1,7 +1,7 @@
 /** Foreign text: colours yes, steering no. */
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { AnsiReader } from './ansi';
+import { AnsiReader } from './ansi.js';
 
 const text = (chunk: string): string =>
   new AnsiReader()
@@ -65,8 +65,8 @@ describe('a log', () => {
   it('never lets a control character through, whatever is written', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), chunk => {
-        // eslint-disable-next-line no-control-regex -- exactly these must not be there
         expect(text(`\u001b${chunk}`)).not.toMatch(
+          // eslint-disable-next-line no-control-regex -- exactly these must not be there
           /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
         );
       })

@@ -10,8 +10,8 @@ export function LogText(props: {
   /** Index of the line that is the current hit, or -1. */
   current: number;
   isWrapped: boolean;
-}): JSX.Element {
-  const blocks: JSX.Element[] = [];
+}): React.JSX.Element {
+  const blocks: React.JSX.Element[] = [];
   for (let start = 0; start < props.lines.length; start += BLOCK) {
     const lines = props.lines.slice(start, start + BLOCK);
     const current = props.current - start;
@@ -40,7 +40,7 @@ const LogBlock = memo(
     last: Line | undefined;
     search: string;
     current: number;
-  }): JSX.Element {
+  }): React.JSX.Element {
     return (
       <span className="jp-MusterLog-block">
         {props.lines.map((line, index) => (
@@ -65,7 +65,7 @@ const LogBlock = memo(
     a.current === b.current
 );
 
-function LogSpan(props: { span: Span; search: string }): JSX.Element {
+function LogSpan(props: { span: Span; search: string }): React.JSX.Element {
   const { span, search } = props;
   const style = {
     ...(span.color === undefined ? {} : { color: span.color }),

@@ -17,7 +17,7 @@ export function LogView(props: {
   onWhat: (what: string) => void;
   /** Nothing grows any more: no following. */
   isOver: boolean;
-}): JSX.Element {
+}): React.JSX.Element {
   const { client, trans } = useMuster();
   const { cluster, what } = props;
   const [stream, setStream] = useState<'stderr' | 'stdout'>('stderr');

@@ -2,6 +2,7 @@
  * What is being typed: a form of texts, and from it the request and what is wrong with it. Pure.
  * The judge is the protocol's own schema, the same one the bridge uses.
  */
+import { textOf } from '../../elements/text-of.js';
 import {
   formatSize,
   formatAmount,
@@ -61,7 +62,7 @@ export type Draft = {
 export type Problem = { path: string; message: string };
 
 const text = (value: unknown, fallback: string): string =>
-  value === undefined || value === null ? fallback : String(value as string);
+  value === undefined || value === null ? fallback : textOf(value);
 
 const size = (value: unknown): string => {
   const bytes =

@@ -26,7 +26,7 @@ export function EnvironmentSelect(props: {
   notebook: string | null;
   attributes: FieldAttributes;
   onChoose: (chosen: EnvironmentView) => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { environments } = props;
   const describe = (one: EnvironmentView): string =>

@@ -12,7 +12,7 @@ export function FieldRow(props: {
   hint?: string;
   problem: string | null;
   children: (attributes: FieldAttributes) => React.ReactNode;
-}): JSX.Element {
+}): React.JSX.Element {
   const id = useId();
   const note = `${id}-note`;
   return (

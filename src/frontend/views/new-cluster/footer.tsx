@@ -16,7 +16,7 @@ export function Footer(props: {
   onSaveProfile: (name: string) => Promise<void>;
   onCancel: () => void;
   onCreate: () => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { problems, refused, isBusy } = props;
   const first = problems[0];
@@ -73,7 +73,7 @@ export function Footer(props: {
 function SaveProfile(props: {
   isDisabled: boolean;
   onSave: (name: string) => Promise<void>;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const [name, setName] = useState<string | null>(null);
   const [answer, setAnswer] = useState('');

@@ -15,12 +15,12 @@ import {
   screen,
   within
 } from '@testing-library/react';
-import type { ClusterView, EnvironmentView } from '../../../protocol/index';
-import { ANALYSIS, backend, GIB, view } from '../../fixtures/cluster-views';
-import { settle } from '../../fixtures/fake-bridge';
-import { FakeNotebook, Stage } from '../../fixtures/muster';
-import { NewClusterForm } from './form';
-import type { NewClusterStart } from './form';
+import type { ClusterView, EnvironmentView } from '../../../protocol/index.js';
+import { ANALYSIS, backend, GIB, view } from '../../fixtures/cluster-views.js';
+import { settle } from '../../fixtures/fake-bridge.js';
+import { FakeNotebook, Stage } from '../../fixtures/muster.js';
+import { NewClusterForm } from './form.js';
+import type { NewClusterStart } from './form.js';
 
 let stage: Stage;
 let created: ClusterView[];
@@ -180,11 +180,8 @@ describe('a new cluster', () => {
     stage.service.setNotebookHooks(notebook);
     await open();
     expect(
-      (
-        screen.getByRole('combobox', {
-          name: 'Environment'
-        }) as HTMLSelectElement
-      ).selectedOptions[0]?.textContent
+      screen.getByRole<HTMLSelectElement>('combobox', { name: 'Environment' })
+        .selectedOptions[0]?.textContent
     ).toBe('Mine · Python 3.11 · dask 2026.8.0 · this notebook');
     await click('Create');
     expect(sent()).toMatchObject({ environment: { kernelspec: 'mine' } });
@@ -192,9 +189,9 @@ describe('a new cluster', () => {
 
   it('cannot take an environment without dask, and says why', async () => {
     await open();
-    const option = screen.getByRole('option', {
+    const option = screen.getByRole<HTMLOptionElement>('option', {
       name: /^Old/
-    }) as HTMLOptionElement;
+    });
     expect(option.disabled).toBe(true);
     expect(option.textContent).toContain('dask is not installed');
   });
@@ -203,7 +200,7 @@ describe('a new cluster', () => {
     await open();
     const places = screen.getByRole('navigation', { name: 'Where to run' });
     expect(
-      (within(places).getByRole('button', { name: 'PBS' }) as HTMLButtonElement)
+      within(places).getByRole<HTMLButtonElement>('button', { name: 'PBS' })
         .disabled
     ).toBe(true);
     expect(places.textContent).toContain('qsub is not on this host.');

@@ -1,6 +1,7 @@
 /** The dialog's whole content: places, form, and what will happen. */
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useClusters, useMuster } from '../../elements/muster-context.js';
+import { textOf } from '../../elements/text-of.js';
 import { Segmented } from '../../elements/segmented.js';
 import { hasEnded } from '../../model/cluster-order.js';
 import type {
@@ -38,7 +39,7 @@ export function NewClusterForm(props: {
   environments: readonly EnvironmentView[];
   onCreated: (view: ClusterView) => void;
   onCancel: () => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const { client, model, service, trans } = useMuster();
   const { backends, profiles, environments } = props;
   useClusters();
@@ -298,13 +299,13 @@ function Lifetime(props: {
   draft: Draft;
   problemAt: (...paths: string[]) => string | null;
   onChange: (part: Partial<Draft>) => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { draft, onChange, problemAt } = props;
   const field = (
     name: 'idleTimeout' | 'maximumAge',
     label: string
-  ): JSX.Element => {
+  ): React.JSX.Element => {
     const problem = problemAt(`lifetime.${name}`);
     return (
       <FieldRow label={label} problem={problem}>
@@ -390,8 +391,8 @@ function problemsOfServer(error: MusterError): Problem[] {
   const listed = error.details?.['problems'];
   const problems = Array.isArray(listed)
     ? (listed as { path?: unknown; message?: unknown }[]).map(one => ({
-        path: String(one.path ?? ''),
-        message: String(one.message ?? '')
+        path: textOf(one.path),
+        message: textOf(one.message)
       }))
     : error.path === undefined
       ? []

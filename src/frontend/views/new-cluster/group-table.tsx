@@ -16,7 +16,7 @@ export function GroupTable(props: {
   hasJobs: boolean;
   onChange: (groups: DraftGroup[]) => void;
   onAdd: () => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { groups, problems, onChange, hasGpus, hasJobs } = props;
   return (
@@ -91,14 +91,14 @@ function GroupLine(props: {
   problems: readonly Problem[];
   onChange: (group: DraftGroup) => void;
   onRemove: (() => void) | null;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { group, onChange, problems } = props;
   const cell = (
     field: 'name' | 'cores' | 'memory' | 'gpus' | 'workersPerJob',
     path: string,
     label: string
-  ): JSX.Element => (
+  ): React.JSX.Element => (
     <td>
       <CellInput
         label={trans.__('%1 of group %2', label, group.name)}
@@ -115,7 +115,7 @@ function GroupLine(props: {
   const amount = (
     field: 'fixed' | 'minimum' | 'maximum',
     label: string
-  ): JSX.Element => (
+  ): React.JSX.Element => (
     <CellInput
       label={trans.__('%1 of group %2', label, group.name)}
       kind="amount"
@@ -209,7 +209,7 @@ function CellInput(props: {
   placeholder: string;
   isWrong: boolean;
   onChange: (value: string) => void;
-}): JSX.Element {
+}): React.JSX.Element {
   return (
     <input
       className={`jp-MusterField jp-type-${props.kind} ${props.isWrong ? 'jp-mod-error' : ''}`}

@@ -56,6 +56,7 @@ export async function openNewClusterDialog(
       />
     </MusterContext.Provider>
   );
+  // eslint-disable-next-line jupyter/require-disposable-ownership -- disposed in `finally` below
   const dialog = new NewClusterDialog({
     title: trans.__('New cluster'),
     body,
@@ -83,7 +84,7 @@ function Loading(props: {
   start: NewClusterStart;
   onCreated: (view: ClusterView) => void;
   onCancel: () => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const { client, trans } = useMuster();
   const [offer, setOffer] = useState<Offer | null>(null);
   const [error, setError] = useState<string | null>(null);

@@ -1,4 +1,5 @@
 /** The form made from a backend's schema: required and common first, the rest folded. */
+import { textOf } from '../../elements/text-of.js';
 import { useState } from 'react';
 import { useMuster } from '../../elements/muster-context.js';
 import type { OptionField } from './option-schema.js';
@@ -11,7 +12,7 @@ type Props = {
   onChange: (name: string, value: unknown) => void;
 };
 
-export function OptionInputs(props: Props): JSX.Element | null {
+export function OptionInputs(props: Props): React.JSX.Element | null {
   const { trans } = useMuster();
   const { fields } = props;
   const first = fields.filter(field => field.isRequired || field.isCommon);
@@ -19,7 +20,7 @@ export function OptionInputs(props: Props): JSX.Element | null {
   if (fields.length === 0) {
     return null;
   }
-  const row = (field: OptionField): JSX.Element => (
+  const row = (field: OptionField): React.JSX.Element => (
     <FieldRow
       key={field.name}
       label={field.title + (field.isRequired ? ' *' : '')}
@@ -74,7 +75,7 @@ function OptionInput(props: {
     'aria-describedby': string;
   };
   onChange: (value: unknown) => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const { field, value, onChange, attributes } = props;
   const { trans } = useMuster();
   const [json, setJson] = useState(() =>
@@ -160,7 +161,7 @@ function OptionInput(props: {
           type="text"
           inputMode="numeric"
           placeholder={field.placeholder}
-          value={value === undefined ? '' : String(value as string)}
+          value={textOf(value)}
           onChange={event => {
             const typed = event.currentTarget.value;
             const number = Number(typed);
@@ -181,9 +182,7 @@ function OptionInput(props: {
           className={`jp-MusterField ${error}`}
           type="text"
           placeholder={field.placeholder}
-          value={
-            value === undefined || value === null ? '' : String(value as string)
-          }
+          value={textOf(value)}
           onChange={event => {
             const typed = event.currentTarget.value;
             onChange(typed === '' ? undefined : typed);

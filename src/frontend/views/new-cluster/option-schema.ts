@@ -1,4 +1,5 @@
 /** From a backend's JSON Schema to the fields of a form. Pure. */
+import { textOf } from '../../elements/text-of.js';
 
 export type OptionField = {
   name: string;
@@ -58,13 +59,13 @@ function choicesOf(schema: Schema): OptionField['choices'] {
   if (values !== undefined) {
     return values
       .filter(value => value !== null)
-      .map(value => ({ value, label: String(value) }));
+      .map(value => ({ value, label: textOf(value) }));
   }
   const options = (schema['oneOf'] ?? schema['anyOf']) as Schema[] | undefined;
   if (options?.every(one => 'const' in one) === true) {
     return options.map(one => ({
       value: one['const'],
-      label: String(one['title'] ?? one['const'])
+      label: textOf(one['title'] ?? one['const'])
     }));
   }
   return [];
@@ -97,7 +98,7 @@ function kindOf(schema: Schema): OptionField['kind'] {
   const options = schema['anyOf'] as Schema[] | undefined;
   // A size or a duration: text or number. As text it can say both.
   const isText = (options ?? types.map(type => ({ type }))).some(
-    one => (one as Schema)['type'] === 'string'
+    one => one['type'] === 'string'
   );
   return isText ? 'text' : 'json';
 }
@@ -122,8 +123,8 @@ export function optionFields(
     const example = (schema['examples'] as unknown[] | undefined)?.[0];
     return {
       name,
-      title: String(schema['title'] ?? humanised(name)),
-      description: String(schema['description'] ?? ''),
+      title: textOf(schema['title'] ?? humanised(name)),
+      description: textOf(schema['description']),
       kind: kindOf(schema),
       choices: choicesOf(schema),
       isRequired: required.has(name) && fallback === undefined,
@@ -132,9 +133,9 @@ export function optionFields(
         fallback !== undefined &&
         fallback !== null &&
         typeof fallback !== 'object'
-          ? String(fallback as string)
+          ? textOf(fallback)
           : example !== undefined && typeof example !== 'object'
-            ? String(example as string)
+            ? textOf(example)
             : ''
     };
   });

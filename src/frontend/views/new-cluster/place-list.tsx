@@ -9,7 +9,7 @@ export function PlaceList(props: {
   backends: readonly BackendView[];
   chosen: Place;
   onChoose: (place: Place) => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { profiles, backends, chosen, onChoose } = props;
   const fallback = backends.find(backend => backend.available)?.name ?? 'local';

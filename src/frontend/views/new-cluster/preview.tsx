@@ -8,7 +8,7 @@ import type { PreviewView } from '../../../protocol/index.js';
 export function Preview(props: {
   preview: PreviewView;
   onBack: () => void;
-}): JSX.Element {
+}): React.JSX.Element {
   const { trans } = useMuster();
   const { preview } = props;
   return (

@@ -15,7 +15,6 @@ export function sentenceOf(
   if (!parsed.success || parsed.data.groups === undefined) {
     return null;
   }
-  let isAdaptive = false;
   let workers = 0;
   const parts = parsed.data.groups.map(group => {
     const range = rangeOf({
@@ -28,7 +27,6 @@ export function sentenceOf(
         memory: group.worker?.memory ?? null
       }
     });
-    isAdaptive ||= group.scale.type === 'adaptive';
     workers += range.maximum;
     const jobs = range.maximum / group.workersPerJob;
     return group.workersPerJob === 1
@@ -41,9 +39,13 @@ export function sentenceOf(
     options['queue'],
     options['partition'],
     options['namespace']
-  ].find(one => typeof one === 'string' && one !== '') as string | undefined;
-  const place = queue ?? backend?.title ?? draft.backend;
+  ].find(one => typeof one === 'string' && one !== '');
+  const place =
+    typeof queue === 'string' ? queue : (backend?.title ?? draft.backend);
   const walltime = options['walltime'];
+  const isAdaptive = parsed.data.groups.some(
+    group => group.scale.type === 'adaptive'
+  );
   const sentence = isAdaptive
     ? trans._n(
         'Up to %2 worker on %3, as the load asks',
