@@ -186,7 +186,8 @@ async function build(
     'listening'
   );
   const idle = new IdleWatch({
-    timeoutSeconds: options.idleTimeoutSeconds,
+    timeoutSeconds:
+      configuration.current.bridgeIdleTimeout ?? options.idleTimeoutSeconds,
     busy: () =>
       manager.active > 0 ||
       clients.present > 0 ||

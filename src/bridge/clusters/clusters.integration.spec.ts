@@ -84,6 +84,9 @@ async function open(): Promise<Bridge> {
     snapshot,
     backends,
     configuration: {
+      refresh: () => Promise.resolve(),
+      lifetime: () => ({}),
+      defaultProfile: () => null,
       profiles: () => [],
       limits: () => ({
         maximumWorkers: null,

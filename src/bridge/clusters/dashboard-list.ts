@@ -45,7 +45,13 @@ export function parsePlots(
     .flatMap(([title, path]): DashboardView[] => {
       const name = typeof path === 'string' ? path.replace(/^\/+/, '') : '';
       return /^[A-Za-z0-9_-]{1,100}$/.test(name)
-        ? [{ name, title, path: `dashboards/${cluster}/${name}` }]
+        ? [
+            {
+              name,
+              title: title.replace(/^Individual /, ''),
+              path: `dashboards/${cluster}/${name}`
+            }
+          ]
         : [];
     })
     .sort((a, b) => a.title.localeCompare(b.title, 'en'));

@@ -75,6 +75,12 @@ export type Limits = {
 };
 
 export type Configuration = {
+  /** Look at the files again, so that a change counts at once. */
+  refresh(): Promise<void>;
+  /** Defaults of a request's `lifetime`; fields not said are absent. */
+  lifetime(): Record<string, unknown>;
+  /** The profile of a request that names neither profile nor backend. */
+  defaultProfile(): string | null;
   profiles(): ProfileView[];
   limits(): Limits;
   /** Defaults of a backend from muster.yaml, under what the user says. */

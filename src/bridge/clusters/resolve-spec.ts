@@ -41,7 +41,8 @@ export type ResolveOptions = {
 export async function resolveSpec(
   options: ResolveOptions
 ): Promise<ResolvedSpec> {
-  const spec = underProfile(options);
+  await options.configuration.refresh();
+  const spec = underDefaults(options);
   const backendName = spec.backend ?? 'local';
   const backend = options.backends.get(backendName);
   if (backend === undefined) {
@@ -97,34 +98,50 @@ export async function resolveSpec(
   };
 }
 
-/** The request laid over its profile: objects field by field, lists and values whole. */
-function underProfile(options: ResolveOptions): ParsedSpec {
-  const name = options.spec.profile;
-  if (name === undefined) {
-    return options.spec;
+/**
+ * The request laid over its profile, and that over the site's defaults: objects field by field,
+ * lists and values whole.
+ */
+function underDefaults(options: ResolveOptions): ParsedSpec {
+  const { configuration, spec, body } = options;
+  const lifetime = configuration.lifetime();
+  const name =
+    spec.profile ??
+    (spec.backend === undefined ? configuration.defaultProfile() : null);
+  if (name === null && Object.keys(lifetime).length === 0) {
+    return spec;
   }
-  const profile = options.configuration
-    .profiles()
-    .find(one => one.name === name);
-  if (profile === undefined) {
-    const names = options.configuration.profiles().map(one => one.name);
-    throw new MusterError({
-      code: 'spec-invalid',
-      path: 'profile',
-      message: `profile: there is no profile '${name}'`,
-      hint:
-        names.length === 0
-          ? 'no profiles are defined; leave it out'
-          : `one of: ${names.join(', ')}`
-    });
-  }
+  const profile = name === null ? {} : profileSpec(name, configuration);
   const merged = clusterSpecSchema.safeParse(
-    overlay(profile.spec, options.body)
+    overlay(
+      overlay({ lifetime }, profile),
+      overlay(body, { profile: name ?? undefined })
+    )
   );
   if (!merged.success) {
     throw specInvalid(merged.error);
   }
   return merged.data;
+}
+
+function profileSpec(
+  name: string,
+  configuration: Configuration
+): Record<string, unknown> {
+  const profiles = configuration.profiles();
+  const profile = profiles.find(one => one.name === name);
+  if (profile === undefined) {
+    throw new MusterError({
+      code: 'spec-invalid',
+      path: 'profile',
+      message: `profile: there is no profile '${name}'`,
+      hint:
+        profiles.length === 0
+          ? 'no profiles are defined; leave it out'
+          : `one of: ${profiles.map(one => one.name).join(', ')}`
+    });
+  }
+  return profile.spec;
 }
 
 function overlay(under: unknown, over: unknown): unknown {
@@ -133,7 +150,10 @@ function overlay(under: unknown, over: unknown): unknown {
   }
   const keys = new Set([...Object.keys(under), ...Object.keys(over)]);
   return Object.fromEntries(
-    [...keys].map(key => [key, overlay(under[key], over[key])])
+    [...keys].flatMap(key => {
+      const value = overlay(under[key], over[key]);
+      return value === undefined ? [] : [[key, value]];
+    })
   );
 }
 

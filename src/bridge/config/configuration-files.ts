@@ -83,6 +83,14 @@ export class ConfigurationFiles implements Configuration {
     };
   }
 
+  lifetime(): Record<string, unknown> {
+    return this.merged.lifetime;
+  }
+
+  defaultProfile(): string | null {
+    return this.merged.defaultProfile;
+  }
+
   /** Defaults of `groups[].options`, under what a profile and the request say. */
   backendDefaults(backend: string): Record<string, unknown> {
     return this.merged.backends[backend]?.options ?? {};
