@@ -36,7 +36,11 @@ export default {
     {
       displayName: 'node',
       testEnvironment: 'node',
-      roots: ['<rootDir>/src/protocol', '<rootDir>/src/backends', '<rootDir>/src/bridge'],
+      roots: [
+        '<rootDir>/src/protocol',
+        '<rootDir>/src/backends',
+        '<rootDir>/src/bridge'
+      ],
       testRegex: '\\.spec\\.ts$',
       testPathIgnorePatterns: ['\\.integration\\.spec\\.ts$'],
       extensionsToTreatAsEsm: ['.ts'],

@@ -24,7 +24,7 @@ const made = (processes: number) =>
       id: workerId(job, index),
       pid: 4194303 - index,
       startTime: '99999999999'
-    })) as PoolProcess[]
+    })) as unknown as PoolProcess[]
   });
 
 describe('the handle of a local job', () => {

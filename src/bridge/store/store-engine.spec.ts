@@ -623,9 +623,12 @@ describe('events', () => {
     const engine = open();
     commit(
       engine,
-      ...[1, 2].map(n => ({ type: 'put-cluster', cluster: sampleCluster(n) })),
+      ...[1, 2].map(n => ({
+        type: 'put-cluster' as const,
+        cluster: sampleCluster(n)
+      })),
       ...[1, 2, 3, 4, 5, 6].map(seq => ({
-        type: 'append-event',
+        type: 'append-event' as const,
         event: sampleEvent(seq, seq % 2 === 0 ? 2 : 1)
       }))
     );
