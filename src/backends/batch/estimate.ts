@@ -28,7 +28,7 @@ export function parseEstimate(
       found === undefined ? null : instant({ text: found, as: 'time' })
     )
     .find(found => found !== null);
-  if (at !== undefined && at !== null) {
+  if (typeof at === 'string') {
     return { type: 'time', at };
   }
   if (

@@ -471,7 +471,7 @@ function logPath(
   }
   const { fill: how } = facts.script;
   const literal = (part: string): string =>
-    [...part].map(character => how.escape[character] ?? character).join('');
+    Array.from(part, character => how.escape[character] ?? character).join('');
   const parts = (typeof text === 'string' ? [text] : text).map(part => {
     if (typeof part === 'string') {
       return literal(part);

@@ -33,13 +33,21 @@ export async function queryJobs(
     return several(
       system.statusArgv(query.ids, user === undefined ? {} : { user }, profile),
       query.ids,
-      { read: system.parseStatus, runner, profile }
+      {
+        read: (output, context) => system.parseStatus(output, context),
+        runner,
+        profile
+      }
     );
   }
   const all = await several(
     [system.listArgv({ user: query.user }, profile)],
     [],
-    { read: system.parseStatus, runner, profile }
+    {
+      read: (output, context) => system.parseStatus(output, context),
+      runner,
+      profile
+    }
   );
   return {
     ...all,
@@ -61,7 +69,7 @@ export async function historyJobs(
     return system.parseHistory({ rc: 0, stdout: '', stderr: '' });
   }
   return several(system.historyArgv(ids, options, profile), ids, {
-    read: system.parseHistory,
+    read: (output, context) => system.parseHistory(output, context),
     runner,
     profile
   });
@@ -81,7 +89,11 @@ export async function findByToken(
   const listing = await several(
     [system.listArgv({ user, token }, profile)],
     [],
-    { read: system.parseStatus, runner, profile }
+    {
+      read: (output, context) => system.parseStatus(output, context),
+      runner,
+      profile
+    }
   );
   const matches = [...listing.jobs.values()]
     .filter(

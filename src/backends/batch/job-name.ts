@@ -48,7 +48,7 @@ export function nativeJobName(
 
 function sanitise(facts: SystemFacts, name: string): string {
   const { allowed, first, replacement } = facts.jobName;
-  const inside = [...name]
+  const inside = Array.from(name)
     .map(character =>
       new RegExp(`^[${allowed}]$`, 'u').test(character)
         ? character

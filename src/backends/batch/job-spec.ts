@@ -28,12 +28,12 @@ const line = (maximum = 4096) =>
     .max(maximum)
     // eslint-disable-next-line no-control-regex -- control characters are what is refused here
     .regex(/^[^\u0000-\u001f\u007f\u0085\u2028\u2029]*$/, {
-      message: 'must not contain line breaks or control characters'
+      error: 'must not contain line breaks or control characters'
     });
 
 const variableName = z
   .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { message: 'is not a variable name' });
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'is not a variable name' });
 
 const nodeText: z.ZodType<NodeText> = z.union([
   line(),
@@ -83,7 +83,7 @@ export const jobSpecSchema = z.strictObject({
   token: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, {
-      message: 'must be letters, digits, _ and -, beginning with a letter'
+      error: 'must be letters, digits, _ and -, beginning with a letter'
     })
     .optional(),
   /** For `submitCommand`. */
@@ -109,7 +109,7 @@ export const jobSpecSchema = z.strictObject({
   gpuType: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, {
-      message: 'is not a GPU type'
+      error: 'is not a GPU type'
     })
     .optional(),
   memory: z
@@ -137,7 +137,7 @@ export const jobSpecSchema = z.strictObject({
       maxRunning: count(100_000).optional()
     })
     .refine(one => new Set(one.indices).size === one.indices.length, {
-      message: 'an index is given twice',
+      error: 'an index is given twice',
       path: ['indices']
     })
     .optional(),

@@ -114,12 +114,16 @@ export function importProfile(old: Readonly<Record<string, unknown>>): {
       continue;
     }
     if (field !== undefined) {
-      profile[field] = Array.isArray(value) ? value : [String(value)];
+      profile[field] = Array.isArray(value) ? value : [textOf(value)];
     } else if (standard !== undefined && key !== 'log-directory') {
       defaults[standard] = value;
     } else {
       unknown.push(written);
     }
   }
-  return { profile: { ...profile, defaults } as BatchProfileInput, unknown };
+  return { profile: { ...profile, defaults }, unknown };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -64,7 +64,7 @@ const JSON_FIELDS = {
   restarts: { from: 'restart_cnt', as: 'number' }
 } as const;
 
-const fields = <T extends object>(given: T): Record<string, never> =>
+const fields = (given: object): Record<string, never> =>
   Object.fromEntries(
     Object.entries(given).map(([key, value]) => [
       key,

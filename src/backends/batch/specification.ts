@@ -9,7 +9,8 @@
 import { z } from 'zod';
 import { capabilitiesSchema } from './capabilities.js';
 import { QUOTINGS } from './quoting.js';
-import { DURATION_FORMS, DURATION_GRAMMARS } from './walltime.js';
+import type { DURATION_GRAMMARS } from './walltime.js';
+import { DURATION_FORMS } from './walltime.js';
 import { JOB_STATES, PENDING_REASONS, REJECT_REASONS } from './states.js';
 
 const pattern = z.string().refine(text => {
@@ -255,10 +256,10 @@ export const systemFactsSchema = z.strictObject({
     })
     .refine(
       one =>
-        [...one.replacement].every(each =>
+        Array.from(one.replacement).every(each =>
           new RegExp(`^[${one.allowed}]$`, 'u').test(each)
         ),
-      { message: 'is not among the allowed characters', path: ['replacement'] }
+      { error: 'is not among the allowed characters', path: ['replacement'] }
     ),
   /** Site data the templates use: key → what it is. */
   site: z.record(z.string(), z.string()).default({}),

@@ -68,7 +68,7 @@ function readSystem(
         problems: [
           {
             field: 'basedOn',
-            message: `there is no batch system '${String(basedOn)}'`
+            message: `there is no batch system ${JSON.stringify(basedOn)}`
           }
         ]
       };

@@ -140,7 +140,9 @@ function readNumber(text: string, factor: number): number | null {
 function readSlurm(text: string): number | null {
   const days = /^(\d+)-(\d+)(?::(\d+))?(?::(\d+))?$/.exec(text);
   if (days !== null) {
-    const [, d, h, m, s] = days.map(part => Number(part ?? 0));
+    const [, d, h, m, s] = days.map((part: string | undefined) =>
+      Number(part ?? 0)
+    );
     return (d ?? 0) * 86400 + (h ?? 0) * 3600 + (m ?? 0) * 60 + (s ?? 0);
   }
   return /:/.test(text) ? readClock(text, 1, 3) : readNumber(text, 60);

@@ -160,7 +160,8 @@ export function readTable(
     return lines.every(line => line.trim() === '') ? [] : null;
   }
   return lines.slice(start + 1).flatMap(line => {
-    const groups = row.exec(line)?.groups;
+    const groups: Record<string, string | undefined> | undefined =
+      row.exec(line)?.groups;
     return groups === undefined
       ? begins?.test(line) === true
         ? [{}]
@@ -290,13 +291,13 @@ function splitEscaped(line: string, separator: string): string[] {
   const parts: string[] = [''];
   for (let at = 0; at < line.length;) {
     if (line.charAt(at) === '\\' && line.startsWith(separator, at + 1)) {
-      parts[parts.length - 1] += separator;
+      parts[parts.length - 1] = `${parts.at(-1) ?? ''}${separator}`;
       at += 1 + separator.length;
     } else if (line.startsWith(separator, at)) {
       parts.push('');
       at += separator.length;
     } else {
-      parts[parts.length - 1] += line.charAt(at);
+      parts[parts.length - 1] = `${parts.at(-1) ?? ''}${line.charAt(at)}`;
       at += 1;
     }
   }

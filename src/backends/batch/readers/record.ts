@@ -30,5 +30,5 @@ function text(value: unknown): string {
       ? ''
       : typeof value === 'object'
         ? JSON.stringify(value)
-        : String(value as number | boolean | bigint);
+        : `${value as number | boolean | bigint}`;
 }
