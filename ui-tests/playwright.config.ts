@@ -39,6 +39,7 @@ export default defineConfig({
   use: {
     ...base.use,
     viewport: { width: 1280, height: 800 },
+    actionTimeout: 30_000,
     // Playwright's own ffmpeg is not there beside a system browser.
     video: 'off',
     trace: 'retain-on-failure',

@@ -108,7 +108,7 @@ export class ClusterPanel {
     await this.row(name)
       .locator('.jp-MusterCluster-name')
       .click({ button: 'right' });
-    await this.page.getByRole('menuitem', { name: item }).click();
+    await this.page.getByRole('menuitem', { name: item, exact: true }).click();
   }
 
   /** A card by its headline. */

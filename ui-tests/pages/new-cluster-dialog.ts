@@ -20,7 +20,7 @@ export class NewClusterDialog {
   /** Workers, cores or memory of the first group. */
   async size(amount: string): Promise<void> {
     const field = this.root
-      .getByRole('textbox', { name: 'Size: workers, cores or memory' })
+      .getByRole('textbox', { name: /^Size of group / })
       .first();
     await field.fill(amount);
     await field.press('Tab');

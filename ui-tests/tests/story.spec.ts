@@ -61,12 +61,18 @@ test('a cluster from the dialog outlives kernel and Jupyter, and leaves nothing 
   const before = await clusterIds(server);
 
   await test.step('after a restart of Jupyter the panel shows the same cluster with its workers', async () => {
+    await page.notebook.save();
     await server.stop('SIGTERM');
     await server.start();
     await page.reload();
     await panel.open();
     await panel.expectWorkers('analysis', 2);
     expect(await clusterIds(server)).toEqual(before);
+    // The notebook, opened again with a new kernel, is connected by itself.
+    await expect(notebook.picker).toHaveText('analysis · 2');
+    expect(
+      await notebook.compute(1, 'client.submit(sum, [4, 5]).result()')
+    ).toBe('9');
   });
 
   await test.step('stop: asked once, then nothing is left running', async () => {
