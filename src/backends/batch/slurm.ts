@@ -545,7 +545,8 @@ export const slurm = defineSystem({
           separator: ' ',
           columnsFrom: ['-o', '--format'],
           columnPattern: LETTERS,
-          only: '^\\s*\\d'
+          only: '^\\s*\\d',
+          banner: '^(CLUSTER: |\\s*(JOBID|ACTION|START_TIME)\\b)'
         },
         // Only waiting jobs are listed.
         assumeState: 'PENDING',
@@ -564,7 +565,8 @@ export const slurm = defineSystem({
           columns: COLUMNS,
           columnsFrom: ['-o', '--format'],
           columnPattern: LETTERS,
-          only: '^\\s*\\d'
+          only: '^\\s*\\d',
+          banner: '^(CLUSTER: |\\s*(JOBID|ACTION|START_TIME)\\b)'
         },
         fields: {
           id: { from: ['i', 'F', 'A'] },

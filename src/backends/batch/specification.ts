@@ -150,7 +150,9 @@ const readerSchema = z.discriminatedUnion('type', [
     /** The first line names the columns, unless one of these options is given. */
     headerUnless: z.array(z.string()).optional(),
     /** Only lines like this are rows. */
-    only: pattern.optional()
+    only: pattern.optional(),
+    /** Lines like this may stand where there are no rows: column names, the cluster's name. */
+    banner: pattern.optional()
   }),
   /** A table for people: the header's words name the columns. */
   z.strictObject({

@@ -55,7 +55,14 @@ export function readRows(
   }
   if (reader.only !== undefined) {
     const only = new RegExp(reader.only, 'u');
-    lines = lines.filter(line => only.test(line));
+    const banner =
+      reader.banner === undefined ? null : new RegExp(reader.banner, 'u');
+    const rows = lines.filter(line => only.test(line));
+    // Text of which no line is a row is no empty listing, but an answer of somebody else.
+    if (rows.length === 0 && lines.some(line => banner?.test(line) !== true)) {
+      return null;
+    }
+    lines = rows;
   }
   return columns.length === 0 ? null : lines.map(line => cells(line, columns));
 }
