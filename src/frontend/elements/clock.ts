@@ -1,13 +1,17 @@
 /** Time that passes in front of the user: "starting, 3 s", "2 h ago". */
-import { useEffect, useState } from 'react';
+import { createContext, useContext, useEffect, useState } from 'react';
+
+/** Whether the widget around is on screen: time passes only in front of somebody. */
+export const VisibleContext = createContext(true);
 
 /**
- * Now, in milliseconds, renewed every `period` while the page is visible; 0: never renewed.
+ * Now, in milliseconds, renewed every `period` while widget and page are visible; 0: never.
  */
 export function useNow(period: number): number {
   const [now, setNow] = useState(() => Date.now());
+  const isVisible = useContext(VisibleContext);
   useEffect(() => {
-    if (period === 0) {
+    if (period === 0 || !isVisible) {
       return;
     }
     let timer = 0;
@@ -21,7 +25,7 @@ export function useNow(period: number): number {
     return () => {
       window.clearTimeout(timer);
     };
-  }, [period]);
+  }, [period, isVisible]);
   return now;
 }
 

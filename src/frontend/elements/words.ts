@@ -155,8 +155,74 @@ function outcomeWord(outcome: JobOutcome, trans: TranslationBundle): string {
 }
 
 /** Of the timeline's kinds; the event's own message says the rest. */
-export function eventWord(kind: EventKind): string {
-  return kind.replaceAll('-', ' ');
+export function eventWord(kind: EventKind, trans: TranslationBundle): string {
+  switch (kind) {
+    case 'created':
+      return trans.__('created');
+    case 'scaled':
+      return trans.__('scaled');
+    case 'adapted':
+      return trans.__('adapted');
+    case 'requested':
+      return trans.__('requested');
+    case 'submitted':
+      return trans.__('submitted');
+    case 'queued':
+      return trans.__('queued');
+    case 'starting':
+      return trans.__('starting');
+    case 'worker-connected':
+      return trans.__('worker connected');
+    case 'worker-retiring':
+      return trans.__('worker retiring');
+    case 'worker-retired':
+      return trans.__('worker retired');
+    case 'worker-reclaiming':
+      return trans.__('worker reclaimed');
+    case 'worker-died':
+      return trans.__('worker died');
+    case 'loss-explained':
+      return trans.__('loss explained');
+    case 'released':
+      return trans.__('released');
+    case 'submit-failed':
+      return trans.__('submit failed');
+    case 'group-failing':
+      return trans.__('group failing');
+    case 'target-unreachable':
+      return trans.__('target unreachable');
+    case 'retire-refused':
+      return trans.__('retire refused');
+    case 'backend-unreachable':
+      return trans.__('backend unreachable');
+    case 'backend-reachable':
+      return trans.__('backend reachable');
+    case 'scheduler-started':
+      return trans.__('scheduler started');
+    case 'scheduler-died':
+      return trans.__('scheduler died');
+    case 'recovered':
+      return trans.__('recovered');
+    case 'adopted':
+      return trans.__('adopted');
+    case 'renamed':
+      return trans.__('renamed');
+    case 'lifetime-changed':
+      return trans.__('lifetime changed');
+    case 'resumed':
+      return trans.__('resumed');
+    case 'restarted':
+      return trans.__('restarted');
+    case 'stopping':
+      return trans.__('stopping');
+    case 'stopped':
+      return trans.__('stopped');
+    case 'failed':
+      return trans.__('failed');
+    default:
+      // A newer bridge may know kinds that this panel does not.
+      return String(kind).replaceAll('-', ' ');
+  }
 }
 
 /** `7200` seconds → `2 h ago`. Only the largest unit: it is a row, not a log. */

@@ -56,13 +56,30 @@ describe('the sidebar', () => {
     const sidebar = await open();
     await turn();
     expect(stage.bridge.sockets).toHaveLength(1);
-    sidebar.hide();
+    await act(async () => {
+      stage.bridge.socket.hello();
+      stage.bridge.socket.say({
+        type: 'snapshot',
+        seq: 1,
+        clusters: [view(), view({ id: EXPLORE, name: 'e', phase: 'creating' })],
+        backends: []
+      });
+      await settle();
+    });
+    expect(sidebar.node.textContent).toContain('4 of 8 workers');
+    act(() => {
+      sidebar.hide();
+    });
+    await turn();
     await turn(60_000);
     expect(stage.bridge.socket.isClosed).toBe(true);
+    expect(jest.getTimerCount()).toBe(0); // no clock ticks for nobody
     const asked = stage.bridge.asked.length;
     await turn(3_600_000);
     expect(stage.bridge.asked).toHaveLength(asked);
-    sidebar.show();
+    act(() => {
+      sidebar.show();
+    });
     await turn();
     expect(stage.bridge.sockets).toHaveLength(2);
     await act(async () => {

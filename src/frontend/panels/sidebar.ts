@@ -1,8 +1,6 @@
 /** The sidebar's tab: two sections, live while visible, silent while hidden. */
 import { SidePanel } from '@jupyterlab/ui-components';
 import type { ITranslator } from '@jupyterlab/translation';
-import type { IDisposable } from '@lumino/disposable';
-import type { Message } from '@lumino/messaging';
 import { AccordionPanel } from '@lumino/widgets';
 import { clustersIcon } from '../elements/icons.js';
 import type { Muster } from '../elements/muster-context.js';
@@ -16,7 +14,6 @@ export class MusterSidebar extends SidePanel {
     super({ translator: options.translator });
     const { muster } = options;
     const { trans } = muster;
-    this._muster = muster;
     this.id = PANEL_ID;
     this.addClass('jp-MusterPanel');
     this.title.icon = clustersIcon;
@@ -35,48 +32,6 @@ export class MusterSidebar extends SidePanel {
 
   readonly clusters: ClustersSection;
   readonly dashboards: DashboardsSection;
-
-  override dispose(): void {
-    if (this.isDisposed) {
-      return;
-    }
-    this._release();
-    super.dispose();
-  }
-
-  protected override onAfterShow(message: Message): void {
-    super.onAfterShow(message);
-    this._attach();
-  }
-
-  protected override onAfterAttach(message: Message): void {
-    super.onAfterAttach(message);
-    if (this.isVisible) {
-      this._attach();
-    }
-  }
-
-  protected override onBeforeHide(message: Message): void {
-    this._release();
-    super.onBeforeHide(message);
-  }
-
-  protected override onBeforeDetach(message: Message): void {
-    this._release();
-    super.onBeforeDetach(message);
-  }
-
-  private _attach(): void {
-    this._viewing ??= this._muster.model.attach();
-  }
-
-  private _release(): void {
-    this._viewing?.dispose();
-    this._viewing = null;
-  }
-
-  private _muster: Muster;
-  private _viewing: IDisposable | null = null;
 }
 
 export namespace MusterSidebar {

@@ -2,6 +2,7 @@
 import { ReactWidget } from '@jupyterlab/ui-components';
 import type { IDisposable } from '@lumino/disposable';
 import type { Message } from '@lumino/messaging';
+import { VisibleContext } from '../elements/clock.js';
 import type { Muster } from '../elements/muster-context.js';
 import { MusterContext } from '../elements/muster-context.js';
 
@@ -23,7 +24,9 @@ export class ViewingWidget extends ReactWidget {
   protected override render(): React.JSX.Element {
     return (
       <MusterContext.Provider value={this._muster}>
-        {this._body}
+        <VisibleContext.Provider value={this._viewing !== null}>
+          {this._body}
+        </VisibleContext.Provider>
       </MusterContext.Provider>
     );
   }
@@ -52,11 +55,15 @@ export class ViewingWidget extends ReactWidget {
 
   private _hold(): void {
     this._viewing ??= this._muster.model.attach();
+    this.update();
   }
 
   private _release(): void {
     this._viewing?.dispose();
     this._viewing = null;
+    if (!this.isDisposed && this.isAttached) {
+      this.update(); // the clocks inside stop
+    }
   }
 
   private _muster: Muster;

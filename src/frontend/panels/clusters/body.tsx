@@ -2,6 +2,7 @@ import { useEffect, useReducer, useRef } from 'react';
 import { CommandIDs } from '../../commands.js';
 import { secondsSince, useNow } from '../../elements/clock.js';
 import { useClusters, useMuster } from '../../elements/muster-context.js';
+import { clusterWord } from '../../elements/words.js';
 import { hasEnded } from '../../model/cluster-order.js';
 import type { ClusterView } from '../../../protocol/index.js';
 import { formatDuration } from '../../../protocol/index.js';
@@ -148,7 +149,12 @@ function Item(props: {
       data-cluster={view.id}
       tabIndex={0}
       aria-current={isSelected}
-      aria-label={trans.__('Cluster %1 on %2', view.name, view.backend)}
+      aria-label={trans.__(
+        'Cluster %1 on %2: %3',
+        view.name,
+        view.backend,
+        clusterWord(view, trans)
+      )}
       onClick={() => {
         model.select(view.id);
       }}

@@ -25,12 +25,12 @@ export function EndedRow(props: {
           {view.name}
         </span>
         <span className="jp-MusterChip">{view.backend}</span>
-        <span className="jp-MusterCluster-summary">
+        <span className="jp-MusterCluster-summary" title={since}>
           {hasFailed ? (
             clusterWord(view, trans)
           ) : (
             <>
-              {since} ·{' '}
+              <span className="jp-mod-long">{since} · </span>
               <Action
                 view={view}
                 command={CommandIDs.startAgain}

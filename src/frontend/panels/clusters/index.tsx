@@ -4,14 +4,13 @@ import {
   caretDownIcon,
   ellipsesIcon,
   PanelWithToolbar,
-  ReactWidget,
   refreshIcon,
   ToolbarButton
 } from '@jupyterlab/ui-components';
 import { Menu } from '@lumino/widgets';
 import { CommandIDs } from '../../commands.js';
 import type { Muster } from '../../elements/muster-context.js';
-import { MusterContext } from '../../elements/muster-context.js';
+import { ViewingWidget } from '../../views/viewing-widget.js';
 import { ClustersBody } from './body.js';
 
 export class ClustersSection extends PanelWithToolbar {
@@ -22,11 +21,7 @@ export class ClustersSection extends PanelWithToolbar {
     this.addClass('jp-MusterClusters');
     this.title.label = trans.__('Clusters');
     this.toolbar.node.setAttribute('aria-label', trans.__('Clusters toolbar'));
-    const body = ReactWidget.create(
-      <MusterContext.Provider value={this._muster}>
-        <ClustersBody />
-      </MusterContext.Provider>
-    );
+    const body = new ViewingWidget(this._muster, <ClustersBody />);
     body.addClass('jp-MusterClusters-body');
     this.addWidget(body);
     this.toolbar.addItem(

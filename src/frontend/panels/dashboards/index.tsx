@@ -3,6 +3,7 @@ import { PanelWithToolbar, ReactWidget } from '@jupyterlab/ui-components';
 import type { Message } from '@lumino/messaging';
 import type { Muster } from '../../elements/muster-context.js';
 import { MusterContext } from '../../elements/muster-context.js';
+import { ViewingWidget } from '../../views/viewing-widget.js';
 import { ClusterChooser, DashboardsBody } from './body.js';
 import { PlotsModel } from './model.js';
 
@@ -24,10 +25,9 @@ export class DashboardsSection extends PanelWithToolbar {
     );
     chooser.addClass('jp-MusterDashboards-chooser');
     this.toolbar.addItem('cluster', chooser);
-    const body = ReactWidget.create(
-      <MusterContext.Provider value={muster}>
-        <DashboardsBody plots={this._plots} />
-      </MusterContext.Provider>
+    const body = new ViewingWidget(
+      muster,
+      <DashboardsBody plots={this._plots} />
     );
     body.addClass('jp-MusterDashboards-body');
     this.addWidget(body);

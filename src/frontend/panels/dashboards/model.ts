@@ -31,7 +31,7 @@ export class PlotsModel implements IDisposable {
   }
 
   get cluster(): ClusterView | null {
-    return this._isActive ? followed(this._clusters) : null;
+    return followed(this._clusters);
   }
 
   /** In alphabetic order of their titles; empty until known. */
@@ -54,6 +54,13 @@ export class PlotsModel implements IDisposable {
   /** Nothing is asked while the section is hidden. */
   set isActive(isActive: boolean) {
     this._isActive = isActive;
+    if (!isActive) {
+      window.clearTimeout(this._timer);
+      return;
+    }
+    if (this._error !== null) {
+      this._key = null; // what could not be had while looked at is asked for again
+    }
     this._update();
   }
 
@@ -68,6 +75,9 @@ export class PlotsModel implements IDisposable {
   }
 
   private _update(): void {
+    if (!this._isActive) {
+      return;
+    }
     const { cluster } = this;
     const key =
       cluster === null
@@ -107,6 +117,9 @@ export class PlotsModel implements IDisposable {
         return;
       }
       this._error = error instanceof Error ? error.message : String(error);
+      if (!this._isActive) {
+        return;
+      }
       this._timer = window.setTimeout(() => {
         void this._load(id, key);
       }, this._retry);

@@ -17,6 +17,7 @@ import {
 } from '@testing-library/react';
 import { parse } from 'yaml';
 import { CommandIDs } from '../../commands.js';
+import { VisibleContext } from '../../elements/clock.js';
 import { ANALYSIS, event, view, worker } from '../../fixtures/cluster-views.js';
 import { settle } from '../../fixtures/fake-bridge.js';
 import { Stage } from '../../fixtures/muster.js';
@@ -276,6 +277,31 @@ describe('its logs', () => {
     expect(
       stage.bridge.asked.filter(one => one.path.includes('/logs/'))
     ).toHaveLength(asked);
+  });
+
+  it('are not read while nobody sees them', async () => {
+    state = new ViewState({ cluster: ANALYSIS, tab: 'logs', what: null });
+    const body = (isVisible: boolean): React.JSX.Element =>
+      stage.wrap(
+        <VisibleContext.Provider value={isVisible}>
+          <ClusterBody state={state} />
+        </VisibleContext.Provider>
+      );
+    const { rerender } = render(body(true));
+    await act(async () => {
+      await stage.show([view()]);
+    });
+    await advance(2_000);
+    const read = (): number =>
+      stage.bridge.asked.filter(one => one.path.includes('/logs/')).length;
+    expect(read()).toBeGreaterThan(1);
+    rerender(body(false));
+    const before = read();
+    await advance(60_000);
+    expect(read()).toBe(before);
+    rerender(body(true));
+    await advance(10);
+    expect(read()).toBe(before + 1);
   });
 
   it('find words, count them and mark them', async () => {

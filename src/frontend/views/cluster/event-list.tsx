@@ -32,7 +32,7 @@ function EventLine(props: { event: ClusterEvent }): React.JSX.Element {
         {new Date(event.time).toLocaleTimeString()}
       </time>
       <span className={`jp-MusterEvents-kind jp-type-${event.severity}`}>
-        {eventWord(event.kind)}
+        {eventWord(event.kind, trans)}
       </span>
       <span className="jp-MusterEvents-message">{event.message}</span>
     </>

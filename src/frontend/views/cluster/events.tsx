@@ -51,7 +51,7 @@ export function Events(props: { timeline: Timeline }): React.JSX.Element {
           <option value="">{trans.__('all kinds')}</option>
           {kinds.map(one => (
             <option key={one} value={one}>
-              {eventWord(one)}
+              {eventWord(one, trans)}
             </option>
           ))}
         </select>

@@ -1,7 +1,8 @@
 import { refreshIcon } from '@jupyterlab/ui-components';
-import { useEffect, useReducer, useState } from 'react';
+import { useContext, useEffect, useReducer, useState } from 'react';
 import { CommandIDs } from '../../commands.js';
 import { Card } from '../../elements/card.js';
+import { VisibleContext } from '../../elements/clock.js';
 import { Dot } from '../../elements/dot.js';
 import { IconButton } from '../../elements/icon-button.js';
 import { openIcon, pinIcon, plotIcon } from '../../elements/icons.js';
@@ -24,6 +25,7 @@ export function DashboardBody(props: { state: PaneState }): React.JSX.Element {
       state.changed.disconnect(again);
     };
   }, [state]);
+  const isParked = useParked();
   const view = state.clusterOf(model);
   if (view === null) {
     return <Inactive state={state} />;
@@ -67,18 +69,41 @@ export function DashboardBody(props: { state: PaneState }): React.JSX.Element {
           }}
         />
       </div>
-      <iframe
-        key={`${view.id} ${view.scheduler.address ?? ''} ${reload}`}
-        className="jp-MusterPane-frame"
-        title={trans.__('%1 of %2', state.title, view.name)}
-        src={url}
-        // A dashboard is foreign code: no origin of Jupyter's, no forms, no navigating away (W28).
-        // What it loads is let through by the ticket the relay puts into its address.
-        sandbox="allow-scripts allow-downloads allow-popups"
-        referrerPolicy="no-referrer"
-      />
+      {isParked ? null : (
+        <iframe
+          key={`${view.id} ${view.scheduler.address ?? ''} ${reload}`}
+          className="jp-MusterPane-frame"
+          title={trans.__('%1 of %2', state.title, view.name)}
+          src={url}
+          // A dashboard is foreign code: no origin of Jupyter's, no forms, no navigating away (W28).
+          // What it loads is let through by the ticket the relay puts into its address.
+          sandbox="allow-scripts allow-downloads allow-popups"
+          referrerPolicy="no-referrer"
+        />
+      )}
     </div>
   );
+}
+
+/** A pane nobody has seen for a while lets go of its plot: Dask draws for no one (DK #185). */
+const PARK_MS = 120_000;
+
+function useParked(): boolean {
+  const isVisible = useContext(VisibleContext);
+  const [isParked, setIsParked] = useState(false);
+  useEffect(() => {
+    if (isVisible) {
+      setIsParked(false);
+      return;
+    }
+    const timer = window.setTimeout(() => {
+      setIsParked(true);
+    }, PARK_MS);
+    return () => {
+      window.clearTimeout(timer);
+    };
+  }, [isVisible]);
+  return isParked;
 }
 
 function Inactive(props: { state: PaneState }): React.JSX.Element {

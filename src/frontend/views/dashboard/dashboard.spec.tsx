@@ -1,5 +1,12 @@
 /** Dashboard panes: follow or pinned, inactive when the cluster is gone. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  afterEach,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  jest
+} from '@jest/globals';
 import {
   act,
   cleanup,
@@ -8,6 +15,7 @@ import {
   screen
 } from '@testing-library/react';
 import { CommandIDs } from '../../commands.js';
+import { VisibleContext } from '../../elements/clock.js';
 import { ANALYSIS, EXPLORE, view } from '../../fixtures/cluster-views.js';
 import { settle } from '../../fixtures/fake-bridge.js';
 import { Stage } from '../../fixtures/muster.js';
@@ -121,6 +129,29 @@ describe('a pane', () => {
       args: { cluster: ANALYSIS }
     });
     expect(pane.pinned).toBeNull();
+  });
+
+  it('lets go of its plot when nobody has seen it for a while, and takes it up again (W31)', async () => {
+    jest.useFakeTimers();
+    const pane = (isVisible: boolean): React.JSX.Element =>
+      stage.wrap(
+        <VisibleContext.Provider value={isVisible}>
+          <DashboardBody state={state(ANALYSIS)} />
+        </VisibleContext.Provider>
+      );
+    const { rerender } = render(pane(true));
+    await act(async () => {
+      await stage.show([view()]);
+    });
+    rerender(pane(false));
+    expect(frame()).not.toBeNull();
+    act(() => {
+      jest.advanceTimersByTime(121_000);
+    });
+    expect(frame()).toBeNull();
+    rerender(pane(true));
+    expect(frame()).not.toBeNull();
+    jest.useRealTimers();
   });
 
   it('waits without a cluster, and says so', async () => {

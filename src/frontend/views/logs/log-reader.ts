@@ -63,6 +63,18 @@ export class LogReader implements IDisposable {
     this._changed.emit();
   }
 
+  /** Nobody looks: nothing is read until somebody does again. */
+  set isActive(isActive: boolean) {
+    if (this._isActive === isActive) {
+      return;
+    }
+    this._isActive = isActive;
+    window.clearTimeout(this._timer);
+    if (isActive && this._follows) {
+      void this._load();
+    }
+  }
+
   /** One slice further back; the whole is parsed anew, for colours reach over lines. */
   async loadEarlier(): Promise<void> {
     if (!this.hasEarlier || this._isBusy) {
@@ -117,7 +129,7 @@ export class LogReader implements IDisposable {
         this._delay = slice.text === '' ? this._delay : FOLLOW_MS;
       });
     }
-    if (this._follows && !this._isDisposed) {
+    if (this._follows && this._isActive && !this._isDisposed) {
       window.clearTimeout(this._timer);
       this._timer = window.setTimeout(() => {
         void this._load();
@@ -204,6 +216,7 @@ export class LogReader implements IDisposable {
   private _next: number | null = null;
   private _error: string | null = null;
   private _follows = true;
+  private _isActive = true;
   private _isBusy = false;
   private _isDisposed = false;
   private _timer = 0;

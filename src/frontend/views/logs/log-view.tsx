@@ -1,7 +1,15 @@
 /** A log with follow, search, wrap and download. */
 import { downloadIcon } from '@jupyterlab/ui-components';
-import { useEffect, useMemo, useReducer, useRef, useState } from 'react';
+import {
+  useContext,
+  useEffect,
+  useMemo,
+  useReducer,
+  useRef,
+  useState
+} from 'react';
 import { reportError } from '../../actions/report.js';
+import { VisibleContext } from '../../elements/clock.js';
 import { IconButton } from '../../elements/icon-button.js';
 import { useMuster } from '../../elements/muster-context.js';
 import { LogReader } from './log-reader.js';
@@ -41,6 +49,13 @@ export function LogView(props: {
       created.dispose();
     };
   }, [client, cluster, what, stream, isOver]);
+
+  const isVisible = useContext(VisibleContext);
+  useEffect(() => {
+    if (reader !== null) {
+      reader.isActive = isVisible;
+    }
+  }, [reader, isVisible]);
 
   const lines = reader?.lines ?? [];
   const wanted = search.trim().toLowerCase();

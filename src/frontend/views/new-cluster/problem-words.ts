@@ -19,8 +19,30 @@ export function groupProblem(
   if (problem.path.startsWith('scale')) {
     return trans.__('size %1. Write 8, 64 cores or 1 TB.', problem.message);
   }
-  const field = problem.path.split('.').at(-1) ?? problem.path;
-  return `${field} ${problem.message}`;
+  return trans.__('%1 %2', fieldWord(problem.path, trans), problem.message);
+}
+
+/** A field by the name it has in the form; one the form does not show, by its own. */
+function fieldWord(path: string, trans: TranslationBundle): string {
+  const field = path.split('.').at(-1) ?? path;
+  switch (field) {
+    case 'name':
+      return trans.__('name');
+    case 'cores':
+      return trans.__('cores');
+    case 'memory':
+      return trans.__('memory');
+    case 'gpus':
+      return trans.__('GPUs');
+    case 'workersPerJob':
+      return trans.__('workers per job');
+    case 'idleTimeout':
+      return trans.__('when idle:');
+    case 'maximumAge':
+      return trans.__('in any case:');
+    default:
+      return field;
+  }
 }
 
 /** The same for a problem anywhere in the form; fields by the names they have there. */
@@ -38,6 +60,7 @@ export function problemSentence(
       groupProblem({ path: match[2] ?? '', message: problem.message }, trans)
     );
   }
-  const field = problem.path.split('.').at(-1) ?? '';
-  return `${field} ${problem.message}`.trim();
+  return problem.path === ''
+    ? problem.message
+    : trans.__('%1 %2', fieldWord(problem.path, trans), problem.message);
 }
