@@ -144,7 +144,13 @@ export const jobSpecSchema = z.strictObject({
   dependsOn: z
     .array(
       z.strictObject({
-        ids: z.array(z.string().regex(/^[^\s,:&|()]+$/)).min(1),
+        ids: z
+          .array(
+            z.string().regex(/^[A-Za-z0-9ƒ][A-Za-z0-9ƒ_.+[\]@-]{0,127}$/u, {
+              error: 'is not a job id'
+            })
+          )
+          .min(1),
         condition: z.enum(DEPENDENCY_CONDITIONS)
       })
     )

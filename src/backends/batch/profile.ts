@@ -5,7 +5,11 @@
  */
 import { z } from 'zod';
 
-const siteValue = z.union([z.string(), z.number(), z.boolean()]);
+const siteValue = z.union([
+  z.string().regex(/^[^\n\r\0]*$/),
+  z.number(),
+  z.boolean()
+]);
 
 export const batchProfileSchema = z.strictObject({
   /** Full paths of commands: `{ sbatch: '/opt/slurm/bin/sbatch' }`. */
