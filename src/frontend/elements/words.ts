@@ -225,6 +225,16 @@ export function eventWord(kind: EventKind, trans: TranslationBundle): string {
   }
 }
 
+/** `It died` and `See its log.` → `It died. See its log.` */
+export function sentences(...parts: (string | undefined)[]): string {
+  return parts
+    .filter(part => part !== undefined && part !== '')
+    .map((part, index, all) =>
+      index < all.length - 1 && !/[.!?…:]$/.test(part ?? '') ? `${part}.` : part
+    )
+    .join(' ');
+}
+
 /** `7200` seconds → `2 h ago`. Only the largest unit: it is a row, not a log. */
 export function ago(seconds: number, trans: TranslationBundle): string {
   if (seconds < 60) {

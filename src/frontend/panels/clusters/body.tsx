@@ -6,7 +6,7 @@ import { clusterWord } from '../../elements/words.js';
 import { hasEnded } from '../../model/cluster-order.js';
 import type { ClusterView } from '../../../protocol/index.js';
 import { formatDuration } from '../../../protocol/index.js';
-import { EmptyCard, LinkCard } from './cards.js';
+import { EmptyCard, LinkCard, StartLine } from './cards.js';
 import { EndedRow } from './ended-row.js';
 import { ClusterRow } from './row.js';
 
@@ -49,6 +49,7 @@ export function ClustersBody(): React.JSX.Element {
           />
         ))}
       </ul>
+      {link.state === 'live' && clusters.every(hasEnded) ? <StartLine /> : null}
     </>
   );
 }

@@ -4,7 +4,9 @@ import { CommandIDs } from '../../commands.js';
 import type { CardAction } from '../../elements/card.js';
 import { Card } from '../../elements/card.js';
 import { clustersIcon, plugIcon } from '../../elements/icons.js';
+import type { Muster } from '../../elements/muster-context.js';
 import { useMuster } from '../../elements/muster-context.js';
+import type { BackendView } from '../../../protocol/index.js';
 import type { Link } from '../../tokens.js';
 
 const INSTALL_COMMAND = 'pip install jupyterlab-muster';
@@ -210,6 +212,46 @@ function lastLines(log: string, count = LOG_LINES): string {
   return log.trimEnd().split('\n').slice(-count).join('\n');
 }
 
+/** One button per backend; this computer starts at once, the others have something to ask. */
+function startActions(
+  usable: readonly BackendView[],
+  commands: Muster['commands']
+): CardAction[] {
+  return usable.slice(0, 5).map((backend, index) => ({
+    label: backend.name === 'local' ? backend.title : `${backend.title}…`,
+    accent: index === 0,
+    onClick: () => {
+      void commands.execute(
+        backend.name === 'local'
+          ? CommandIDs.startCluster
+          : CommandIDs.newCluster,
+        { backend: backend.name }
+      );
+    }
+  }));
+}
+
+/** Below the ended clusters where none lives: the way to a new one. */
+export function StartLine(): React.JSX.Element {
+  const { trans, commands, model } = useMuster();
+  const usable = model.backends.filter(backend => backend.available);
+  return (
+    <div className="jp-MusterStart">
+      <span>{trans.__('No cluster runs. Start one:')}</span>
+      {startActions(usable, commands).map(action => (
+        <button
+          key={action.label}
+          type="button"
+          className="jp-MusterButton"
+          onClick={action.onClick}
+        >
+          {action.label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
 /** No cluster yet: what can be started, and why the rest cannot. */
 export function EmptyCard(): React.JSX.Element {
   const { trans, commands, model } = useMuster();
@@ -240,18 +282,7 @@ export function EmptyCard(): React.JSX.Element {
       </Card>
     );
   }
-  const actions: CardAction[] = usable.slice(0, 5).map((backend, index) => ({
-    label: backend.name === 'local' ? backend.title : `${backend.title}…`,
-    accent: index === 0,
-    onClick: () => {
-      void commands.execute(
-        backend.name === 'local'
-          ? CommandIDs.startCluster
-          : CommandIDs.newCluster,
-        { backend: backend.name }
-      );
-    }
-  }));
+  const actions = startActions(usable, commands);
   return (
     <Card
       icon={clustersIcon}

@@ -3,7 +3,12 @@ import { secondsSince, useNow } from '../../elements/clock.js';
 import { Dot } from '../../elements/dot.js';
 import { warningIcon } from '../../elements/icons.js';
 import { useMuster } from '../../elements/muster-context.js';
-import { ago, clusterTone, clusterWord } from '../../elements/words.js';
+import {
+  ago,
+  clusterTone,
+  clusterWord,
+  sentences
+} from '../../elements/words.js';
 import type { ClusterView } from '../../../protocol/index.js';
 
 /** A cluster that is over: its cause, its log, and the way back. */
@@ -44,8 +49,9 @@ export function EndedRow(props: {
         <p className={`jp-MusterNote jp-type-${hasFailed ? 'error' : 'quiet'}`}>
           <warningIcon.react tag="span" width="16px" height="16px" />
           <span>
-            {cause?.message ?? trans.__('It ended without giving a reason.')}
-            {cause?.hint === undefined ? null : ` ${cause.hint}`}{' '}
+            {cause === undefined
+              ? trans.__('It ended without giving a reason.')
+              : sentences(cause.message, cause.hint)}{' '}
             <Action
               view={view}
               command={CommandIDs.showLogs}

@@ -1,5 +1,6 @@
 /** Why something is missing: never silent about it. */
 import { useMuster } from '../../elements/muster-context.js';
+import { sentences } from '../../elements/words.js';
 import { waitIcon, warningIcon } from '../../elements/icons.js';
 import { CommandIDs } from '../../commands.js';
 import type {
@@ -103,8 +104,7 @@ function Reason(props: {
     >
       <warningIcon.react tag="span" width="16px" height="16px" />
       <span>
-        {reason.message}
-        {reason.hint === undefined ? null : ` ${reason.hint}`}{' '}
+        {sentences(reason.message, reason.hint)}{' '}
         <button
           type="button"
           className="jp-MusterLink"

@@ -1,5 +1,7 @@
 /** Events as lines; each opens to what the bridge knows of it: exit, reason, the log's last words. */
+import { CommandIDs } from '../../commands.js';
 import { useMuster } from '../../elements/muster-context.js';
+import { textOf } from '../../elements/text-of.js';
 import { eventWord } from '../../elements/words.js';
 import type { ClusterEvent } from '../../../protocol/index.js';
 import { AnsiReader } from '../logs/ansi.js';
@@ -17,13 +19,14 @@ export function EventList(props: {
 }
 
 function EventLine(props: { event: ClusterEvent }): React.JSX.Element {
-  const { trans } = useMuster();
+  const { trans, commands } = useMuster();
   const { event } = props;
   const { data } = event;
   const tail = logTail(data);
-  const facts = Object.entries(data).filter(
-    ([name, value]) =>
-      value !== null && value !== '' && name !== 'logTail' && name !== 'log'
+  const facts = Object.entries(data).flatMap(([name, value]) =>
+    INTERNAL.has(name) || value === null || value === ''
+      ? []
+      : [[name, factText(name, value)] as const]
   );
   const hasMore = tail !== '' || facts.length > 0 || event.worker !== undefined;
   const line = (
@@ -51,12 +54,25 @@ function EventLine(props: { event: ClusterEvent }): React.JSX.Element {
           {event.job === undefined ? null : (
             <p>{trans.__('Job %1', event.job)}</p>
           )}
+          {event.worker === undefined && event.job === undefined ? null : (
+            <p>
+              <button
+                type="button"
+                className="jp-MusterLink"
+                onClick={() => {
+                  void commands.execute(CommandIDs.showLogs, {
+                    cluster: event.cluster,
+                    what: event.worker ?? event.job ?? ''
+                  });
+                }}
+              >
+                {trans.__('Show log')}
+              </button>
+            </p>
+          )}
           {facts.map(([name, value]) => (
             <p key={name}>
-              {name}:{' '}
-              <code>
-                {typeof value === 'string' ? value : JSON.stringify(value)}
-              </code>
+              {name}: <code>{value}</code>
             </p>
           ))}
           {tail === '' ? null : <pre>{tail}</pre>}
@@ -64,6 +80,24 @@ function EventLine(props: { event: ClusterEvent }): React.JSX.Element {
       </details>
     </li>
   );
+}
+
+/** What the bridge keeps for itself, or the line above says already. */
+const INTERNAL = new Set([
+  'log',
+  'logTail',
+  'message',
+  'expected',
+  'retryable',
+  'neverConnected'
+]);
+
+function factText(name: string, value: unknown): string {
+  if (name === 'exit' && typeof value === 'object' && value !== null) {
+    const { code, signal } = value as { code?: unknown; signal?: unknown };
+    return textOf(signal ?? code);
+  }
+  return textOf(value);
 }
 
 /** The log's last words as plain text: a foreign program wrote them. */
