@@ -26,6 +26,11 @@ export class NewClusterDialog {
     await field.press('Tab');
   }
 
+  async cancel(): Promise<void> {
+    await this.root.getByRole('button', { name: 'Cancel' }).last().click();
+    await expect(this.root).toBeHidden();
+  }
+
   async submit(): Promise<void> {
     await expect(this.create).toBeEnabled();
     await this.create.click();

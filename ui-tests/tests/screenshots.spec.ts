@@ -79,13 +79,15 @@ test('pictures of clusters at work, the dialog and the picker', async ({
   await page.screenshot({ path: join(FOLDER, 'picker-light.png') });
   await page.keyboard.press('Escape');
 
-  await panel.newCluster();
-  await page.screenshot({ path: join(FOLDER, 'new-cluster-light.png') });
-  await page.keyboard.press('Escape');
-  await page.theme.setDarkTheme();
-  await panel.newCluster();
-  await page.screenshot({ path: join(FOLDER, 'new-cluster-dark.png') });
-  await page.keyboard.press('Escape');
+  for (const theme of ['light', 'dark'] as const) {
+    await (theme === 'dark'
+      ? page.theme.setDarkTheme()
+      : page.theme.setLightTheme());
+    const dialog = await panel.newCluster();
+    await expect(dialog.create).toBeEnabled();
+    await page.screenshot({ path: join(FOLDER, `new-cluster-${theme}.png`) });
+    await dialog.cancel();
+  }
 
   await panel.row('analysis').locator('.jp-MusterCluster-name').dblclick();
   await expect(page.getByRole('tab', { name: /Overview/ })).toBeVisible();

@@ -1,5 +1,6 @@
 /** The menu under the picker: the clusters with live dots and counts, and what can be done. */
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { MenuSvg } from '@jupyterlab/ui-components';
 import { CommandRegistry } from '@lumino/commands';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
@@ -28,7 +29,7 @@ export class PickerMenu implements IDisposable {
     this._options = options;
     this._commands = new CommandRegistry();
     this._addCommands();
-    this._menu = new Menu({
+    this._menu = new MenuSvg({
       commands: this._commands,
       renderer: new PickerRenderer(options)
     });
@@ -248,7 +249,7 @@ function signature(items: readonly Menu.IItemOptions[]): string {
 }
 
 /** A dot in place of the icon and the count in place of the shortcut. */
-class PickerRenderer extends Menu.Renderer {
+class PickerRenderer extends MenuSvg.Renderer {
   constructor(options: PickerMenu.IOptions) {
     super();
     this._options = options;
