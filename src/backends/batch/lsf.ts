@@ -90,6 +90,12 @@ export const lsf = defineSystem({
       line: '-J "{raw.name}[{arrayRange}]{?%{arrayMax}}"',
       honours: ['name', 'array', 'array.maxRunning']
     },
+    {
+      // The indices are part of the name: an array cannot be without one.
+      when: ['array', '!name'],
+      line: '-J "muster[{arrayRange}]{?%{arrayMax}}"',
+      honours: ['array', 'array.maxRunning']
+    },
     { when: ['!array'], line: '-J {name}' },
     { line: '-Jd {comment}' },
     { line: '-q {queue}' },
