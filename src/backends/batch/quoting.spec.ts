@@ -18,7 +18,7 @@ const hostile = fc
   .array(
     fc.oneof(
       fc.constantFrom(
-        ...'\'"\\$`#%*?~!&|;<>()[]{}= \t-,:@/',
+        ...Array.from('\'"\\$`#%*?~!&|;<>()[]{}= \t-,:@/'),
         '$(x)',
         '${HOME}',
         '`id`',
@@ -209,7 +209,9 @@ describe('hostile values', () => {
     fc.assert(
       fc.property(
         fc.array(
-          hostile.filter(one => !/[\u00a0\u0001]/.test(one)),
+          hostile.filter(
+            one => !one.includes('\u00a0') && !one.includes('\u0001')
+          ),
           {
             minLength: 1,
             maxLength: 5
