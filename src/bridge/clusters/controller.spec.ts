@@ -464,6 +464,28 @@ describe('crashes of the bridge', () => {
     }
   }, 120_000);
 
+  it('between a request for the scheduler and its beginning ask for it again, once', async () => {
+    bench = await Workbench.open({ queueMs: 10_000 });
+    const { id } = await bench.create();
+    await bench.until(id, view => view.scheduler.phase === 'queued');
+    await bench.crash();
+    // What a kill -9 leaves that struck after the intent was written and before the act.
+    for (const job of bench.disk.jobs.values()) {
+      job.phase = 'submitting';
+      job.handle = null;
+      job.submittedAt = null;
+      job.createdAt = new Date(Date.now() - 60_000).toISOString();
+    }
+    bench.world.jobs.clear();
+    await bench.start();
+    const view = await bench.until(
+      id,
+      one => one.scheduler.phase === 'queued' || one.phase === 'failed'
+    );
+    expect(view.phase).toBe('creating');
+    expect(bench.running(id)).toHaveLength(1);
+  });
+
   it('while it is stopped are finished by the next bridge', async () => {
     bench = await Workbench.open();
     const { id } = await bench.create();

@@ -116,6 +116,28 @@ describe('a cluster that shall run', () => {
     expect(actions).toEqual([{ type: 'fail', reason: 'the scheduler ended' }]);
   });
 
+  it('asks again for a scheduler that never began, but not for ever', () => {
+    const neverBegan = (): PlanJob =>
+      job({ group: null, phase: 'ended', hasHandle: false, startedAt: null });
+    const creating = { phase: 'creating', schedulerAddress: false } as const;
+    expect(plan(input({ ...creating, jobs: [neverBegan()] })).actions).toEqual([
+      { type: 'start-scheduler' }
+    ]);
+    expect(
+      plan(
+        input({
+          ...creating,
+          jobs: [neverBegan(), job({ group: null, phase: 'ended' })]
+        })
+      ).actions
+    ).toEqual([{ type: 'fail', reason: 'the scheduler ended' }]);
+    const jobs = Array.from(
+      { length: DEFAULT_LIMITS.schedulerAttempts },
+      neverBegan
+    );
+    expect(plan(input({ ...creating, jobs })).actions[0]?.type).toBe('fail');
+  });
+
   it('asks for exactly the missing jobs', () => {
     const actions = plan(
       input({

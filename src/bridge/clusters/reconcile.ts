@@ -58,6 +58,8 @@ export type PlanInput = {
 };
 
 export type PlanLimits = {
+  /** Requests for a scheduler in one life, counting those that never began. */
+  schedulerAttempts: number;
   /** A scheduler must have written its address this long after it was granted. */
   schedulerStartMs: number;
   /** A worker must have connected this long after its job was granted. */
@@ -71,6 +73,7 @@ export type PlanLimits = {
 };
 
 export const DEFAULT_LIMITS: PlanLimits = {
+  schedulerAttempts: 20,
   schedulerStartMs: 120_000,
   workerStartMs: 300_000,
   explanationMs: 1_500,
@@ -112,13 +115,16 @@ function planRun(input: PlanInput): Plan {
   const schedulers = input.jobs.filter(job => job.group === null);
   const scheduler = schedulers.find(job => job.phase !== 'ended');
   if (scheduler === undefined) {
-    // One scheduler a life: once it ended, the cluster is over (whoever ended it says why).
-    return schedulers.length === 0
-      ? { actions: [{ type: 'start-scheduler' }], recheckInMs: null }
-      : {
-          actions: [{ type: 'fail', reason: 'the scheduler ended' }],
-          recheckInMs: null
-        };
+    // One scheduler a life: once it ended, the cluster is over (whoever ended it says why). One the
+    // backend never had, because the bridge ended between intent and answer, is asked for again (R4).
+    const begun = schedulers.some(job => job.hasHandle);
+    if (!begun && schedulers.length < input.limits.schedulerAttempts) {
+      return { actions: [{ type: 'start-scheduler' }], recheckInMs: null };
+    }
+    const reason = begun
+      ? 'the scheduler ended'
+      : `the scheduler was asked for ${schedulers.length} times and never began`;
+    return { actions: [{ type: 'fail', reason }], recheckInMs: null };
   }
   if (!input.schedulerAddress) {
     if (scheduler.startedAt !== null) {
