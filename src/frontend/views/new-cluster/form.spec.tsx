@@ -20,7 +20,7 @@ import { ANALYSIS, backend, GIB, view } from '../../fixtures/cluster-views.js';
 import { settle } from '../../fixtures/fake-bridge.js';
 import { FakeNotebook, Stage } from '../../fixtures/muster.js';
 import { NewClusterForm } from './form.js';
-import type { NewClusterStart } from './form.js';
+import type { NewClusterStart } from './first-draft.js';
 
 let stage: Stage;
 let created: ClusterView[];

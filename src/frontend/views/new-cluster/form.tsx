@@ -14,23 +14,19 @@ import type {
 import { formatPath, MusterError } from '../../../protocol/index.js';
 import type { Draft, Problem } from './draft.js';
 import { draftFrom, newGroup, problemsOf, specOf } from './draft.js';
-import { EnvironmentSelect, preferred } from './environment-select.js';
+import { EnvironmentSelect } from './environment-select.js';
 import { FieldRow } from './field-row.js';
+import type { NewClusterStart } from './first-draft.js';
+import { firstDraft } from './first-draft.js';
 import { Footer } from './footer.js';
 import { GroupTable } from './group-table.js';
+import { Lifetime } from './lifetime.js';
 import { OptionInputs } from './option-inputs.js';
 import { optionFields } from './option-schema.js';
 import type { Place } from './place-list.js';
 import { PlaceList } from './place-list.js';
 import { Preview } from './preview.js';
 import { sentenceOf } from './sentence.js';
-
-export type NewClusterStart = {
-  backend: string | null;
-  profile: string | null;
-  /** A cluster to duplicate. */
-  from: ClusterView | null;
-};
 
 export function NewClusterForm(props: {
   start: NewClusterStart;
@@ -293,97 +289,6 @@ export function NewClusterForm(props: {
       />
     </div>
   );
-}
-
-function Lifetime(props: {
-  draft: Draft;
-  problemAt: (...paths: string[]) => string | null;
-  onChange: (part: Partial<Draft>) => void;
-}): React.JSX.Element {
-  const { trans } = useMuster();
-  const { draft, onChange, problemAt } = props;
-  const field = (
-    name: 'idleTimeout' | 'maximumAge',
-    label: string
-  ): React.JSX.Element => {
-    const problem = problemAt(`lifetime.${name}`);
-    return (
-      <FieldRow label={label} problem={problem}>
-        {attributes => (
-          <>
-            <span>{trans.__('stop after')}</span>
-            <input
-              {...attributes}
-              className={`jp-MusterField jp-mod-short ${problem === null ? '' : 'jp-mod-error'}`}
-              type="text"
-              placeholder={trans.__('never')}
-              value={draft[name]}
-              onChange={event => {
-                onChange({ [name]: event.currentTarget.value });
-              }}
-            />
-          </>
-        )}
-      </FieldRow>
-    );
-  };
-  return (
-    <section aria-label={trans.__('Lifetime')}>
-      <h3>{trans.__('Lifetime')}</h3>
-      {field('idleTimeout', trans.__('When idle'))}
-      {field('maximumAge', trans.__('In any case'))}
-      <FieldRow
-        label={trans.__('When Jupyter stops')}
-        problem={problemAt('lifetime.onJupyterStop')}
-      >
-        {() => (
-          <Segmented
-            label={trans.__('What happens when Jupyter stops')}
-            value={draft.onJupyterStop}
-            options={[
-              { value: 'keep', label: trans.__('Keep running') },
-              { value: 'stop', label: trans.__('Stop too') }
-            ]}
-            onChange={onJupyterStop => {
-              onChange({ onJupyterStop });
-            }}
-          />
-        )}
-      </FieldRow>
-    </section>
-  );
-}
-
-function firstDraft(
-  start: NewClusterStart,
-  backends: readonly BackendView[],
-  profiles: readonly ProfileView[],
-  environments: readonly EnvironmentView[],
-  notebook: string | null
-): Draft {
-  const profile = profiles.find(one => one.name === start.profile);
-  const spec: Record<string, unknown> =
-    start.from !== null
-      ? { ...start.from.spec, name: '' }
-      : (profile?.spec ?? {});
-  const wanted = start.backend ?? (spec['backend'] as string | undefined);
-  const backend =
-    backends.find(one => one.name === wanted) ??
-    backends.find(one => one.available);
-  const draft = draftFrom({
-    spec,
-    profile: start.from === null ? (profile?.name ?? null) : null,
-    backend
-  });
-  if (draft.kernelspec === null && draft.python === null) {
-    const chosen = preferred(environments, notebook);
-    return {
-      ...draft,
-      kernelspec: chosen?.kernelspec ?? null,
-      python: chosen?.python ?? null
-    };
-  }
-  return draft;
 }
 
 /** What the server refused, at the fields it names. */

@@ -13,7 +13,7 @@ import type {
   EnvironmentView,
   ProfileView
 } from '../../../protocol/index.js';
-import type { NewClusterStart } from './form.js';
+import type { NewClusterStart } from './first-draft.js';
 import { NewClusterForm } from './form.js';
 
 /** Enter belongs to the fields: a half-filled form must not be closed by it. */
