@@ -5,6 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ClusterPanel } from './pages/cluster-panel.js';
 import { NotebookPage } from './pages/notebook-page.js';
+import type { Process } from './processes.js';
 import { JupyterServer } from './server.js';
 import type { ServerOptions } from './server.js';
 
@@ -29,6 +30,7 @@ export const test = galata.extend<Fixtures & Options>({
   serverOptions: [{}, { option: true }],
   server: async ({ serverOptions }, use, info) => {
     const server = await JupyterServer.create(serverOptions);
+    let left: Process[] = [];
     try {
       await server.start();
       await use(server);
@@ -39,12 +41,12 @@ export const test = galata.extend<Fixtures & Options>({
           contentType: 'text/plain'
         });
       }
-      const left = await server.end();
-      if (left.length > 0) {
-        throw new Error(
-          `left alive:\n${left.map(({ pid, command }) => `${pid} ${command}`).join('\n')}`
-        );
-      }
+      left = await server.end();
+    }
+    if (left.length > 0) {
+      throw new Error(
+        `left alive:\n${left.map(({ pid, command }) => `${pid} ${command}`).join('\n')}`
+      );
     }
   },
   baseURL: async ({ server }, use) => {
@@ -56,16 +58,13 @@ export const test = galata.extend<Fixtures & Options>({
   // Galata's helpers ask for `/api/…` at the root of the host: give them the server's prefix.
   request: async ({ request, server }, use) => {
     const fetch = request.fetch.bind(request);
-    request.fetch = ((
-      url: Parameters<APIRequestContext['fetch']>[0],
-      options
-    ) =>
+    request.fetch = (url: Parameters<APIRequestContext['fetch']>[0], options) =>
       fetch(
         typeof url === 'string' && url.startsWith('/api/')
           ? `${server.baseURL}${url}`
           : url,
         options
-      )) as APIRequestContext['fetch'];
+      );
     await use(request);
   },
   tmpPath: async ({ server }, use) => {

@@ -1,6 +1,6 @@
 /** Dragging a row: what falls out, and what happens when the pointer is let go early. */
 import { describe, expect, it } from '@jest/globals';
-import { CELL_MIME, clusterMimeData, dragCluster } from './cluster-drag';
+import { CELL_MIME, clusterMimeData, dragCluster } from './cluster-drag.js';
 
 const pointer = (type: string, init: MouseEventInit = {}): MouseEvent => {
   const event = new MouseEvent(type, {

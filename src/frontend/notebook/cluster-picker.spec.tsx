@@ -13,9 +13,9 @@ import { MessageLoop } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { act } from '@testing-library/react';
 import { getByRole, queryByRole } from '@testing-library/dom';
-import type { ClusterId, ClusterView } from '../../protocol/index';
-import { ClusterPicker } from './cluster-picker';
-import { NotebookLink } from './notebook-link';
+import type { ClusterId, ClusterView } from '../../protocol/index.js';
+import { ClusterPicker } from './cluster-picker.js';
+import { NotebookLink } from './notebook-link.js';
 import {
   ANALYSIS,
   cluster,
@@ -24,7 +24,7 @@ import {
   FakeSession,
   FakeSource,
   settle
-} from './fixtures/fakes';
+} from './fixtures/fakes.js';
 
 let source: FakeSource;
 let session: FakeSession;
@@ -67,7 +67,7 @@ const openMenu = (): HTMLElement => {
 const item = (name: RegExp): HTMLElement => {
   const found = Array.from(
     document.querySelectorAll<HTMLElement>('.lm-Menu-item')
-  ).find(each => name.test(each.textContent ?? ''));
+  ).find(each => name.test(each.textContent));
   if (found === undefined) {
     throw new Error(`no menu item ${String(name)}`);
   }
@@ -76,6 +76,7 @@ const item = (name: RegExp): HTMLElement => {
 /** By keyboard: jsdom has no geometry to hit with a pointer. */
 const key = (keyCode: number): void => {
   getByRole(document.body, 'menu').dispatchEvent(
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- what Lumino's menus read
     new KeyboardEvent('keydown', { keyCode, bubbles: true })
   );
   MessageLoop.flush();

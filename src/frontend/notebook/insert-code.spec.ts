@@ -6,12 +6,12 @@ import { NBTestUtils } from '@jupyterlab/notebook/lib/testutils';
 import { CodeCellModel } from '@jupyterlab/cells';
 import type { CodeConsole } from '@jupyterlab/console';
 import type { CodeEditor } from '@jupyterlab/codeeditor';
-import { connectCode } from './connect-code';
+import { connectCode } from './connect-code.js';
 import {
   insertInConsole,
   insertInEditor,
   insertInNotebook
-} from './insert-code';
+} from './insert-code.js';
 
 const CODE = 'from distributed import Client\nclient = Client("tcp://h:1")';
 

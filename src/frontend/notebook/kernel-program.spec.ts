@@ -10,8 +10,8 @@ import {
   expect,
   it
 } from '@jest/globals';
-import { kernelCode, readReport, REPORT_EXPRESSIONS } from './kernel-code';
-import type { KernelReport, KernelTask } from './kernel-code';
+import { kernelCode, readReport, REPORT_EXPRESSIONS } from './kernel-code.js';
+import type { KernelReport, KernelTask } from './kernel-code.js';
 
 type Reply = {
   status: string;

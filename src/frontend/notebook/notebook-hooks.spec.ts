@@ -14,14 +14,14 @@ import { NBTestUtils } from '@jupyterlab/notebook/lib/testutils';
 import { nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
 import type { Widget } from '@lumino/widgets';
-import { NotebookHooks } from './notebook-hooks';
+import { NotebookHooks } from './notebook-hooks.js';
 import {
   cluster,
   FakeKernel,
   FakeSession,
   FakeSource,
   settle
-} from './fixtures/fakes';
+} from './fixtures/fakes.js';
 
 let source: FakeSource;
 let session: FakeSession;

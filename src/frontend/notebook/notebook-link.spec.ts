@@ -1,7 +1,7 @@
 /** A notebook's tie to a cluster through kernel starts, restarts and changes (W14, W15, B4). */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { NotebookModel } from '@jupyterlab/notebook';
-import { NotebookLink } from './notebook-link';
+import { NotebookLink } from './notebook-link.js';
 import {
   ANALYSIS,
   cluster,
@@ -10,7 +10,7 @@ import {
   FakeSession,
   FakeSource,
   settle
-} from './fixtures/fakes';
+} from './fixtures/fakes.js';
 
 let model: NotebookModel;
 let source: FakeSource;

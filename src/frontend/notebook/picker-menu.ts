@@ -7,7 +7,7 @@ import { Signal } from '@lumino/signaling';
 import type { ISignal } from '@lumino/signaling';
 import { h } from '@lumino/virtualdom';
 import type { VirtualElement } from '@lumino/virtualdom';
-import { Menu } from '@lumino/widgets';
+import type { Menu } from '@lumino/widgets';
 import type { ClusterView } from '../../protocol/index.js';
 import { clusterTone } from '../elements/words.js';
 import { hasEnded } from './cluster-source.js';
