@@ -184,6 +184,47 @@ describe('its workers', () => {
     expect(within(table).getAllByRole('row')).toHaveLength(2);
   });
 
+  it('are neither streamed nor asked for while nobody sees them, and stay as last known', async () => {
+    state = new ViewState({ cluster: ANALYSIS, tab: 'workers', what: null });
+    const body = (isVisible: boolean): React.JSX.Element =>
+      stage.wrap(
+        <VisibleContext.Provider value={isVisible}>
+          <ClusterBody state={state} />
+        </VisibleContext.Provider>
+      );
+    const { rerender } = render(body(true));
+    await act(async () => {
+      await stage.show([view()]);
+    });
+    await advance(500);
+    rerender(body(false));
+    await advance(10);
+    expect(stage.bridge.socket.sent.at(-1)).toEqual({
+      type: 'watch',
+      id: ANALYSIS,
+      workers: false
+    });
+    const asked = stage.bridge.asked.length;
+    await act(async () => {
+      stage.bridge.socket.say({
+        type: 'cluster',
+        seq: 3,
+        cluster: view({ revision: 3 })
+      });
+      await settle();
+    });
+    await advance(20_000);
+    expect(stage.bridge.asked).toHaveLength(asked);
+    expect(screen.getAllByRole('row')).toHaveLength(3);
+    rerender(body(true));
+    await advance(10);
+    expect(stage.bridge.socket.sent.at(-1)).toEqual({
+      type: 'watch',
+      id: ANALYSIS,
+      workers: true
+    });
+  });
+
   it('count down to their reclaim', async () => {
     stage.bridge.answer('GET', `${BASE}/workers`, {
       body: {

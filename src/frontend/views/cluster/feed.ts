@@ -1,6 +1,6 @@
-import { useEffect, useReducer, useState } from 'react';
+import { useContext, useEffect, useState } from 'react';
+import { VisibleContext } from '../../elements/clock.js';
 import { useMuster } from '../../elements/muster-context.js';
-import type { WorkersFeed } from '../../model/workers-feed.js';
 import type {
   ClusterId,
   MusterError,
@@ -10,39 +10,47 @@ import type {
 /** Deltas come up to 20 times a second; a table is drawn again at most this often. */
 const REDRAW_MS = 250;
 
-/** The workers of a cluster while the component is shown. */
-export function useFeed(id: ClusterId): {
+export type FeedState = {
   workers: readonly WorkerView[];
   isLoaded: boolean;
   error: MusterError | null;
-} {
+};
+
+/** The workers of a cluster while the component is seen; hidden, the last known ones stay. */
+export function useFeed(id: ClusterId): FeedState {
   const { model } = useMuster();
-  const [feed, setFeed] = useState<WorkersFeed | null>(null);
-  const [, again] = useReducer((count: number) => count + 1, 0);
+  const isVisible = useContext(VisibleContext);
+  const [state, setState] = useState<FeedState>({
+    workers: [],
+    isLoaded: false,
+    error: null
+  });
   useEffect(() => {
-    const created = model.watchWorkers(id);
+    if (!isVisible) {
+      return;
+    }
+    const feed = model.watchWorkers(id);
     let timer = 0;
     const onChanged = (): void => {
       if (timer === 0) {
         timer = window.setTimeout(() => {
           timer = 0;
-          again();
+          if (feed.isLoaded || feed.error !== null) {
+            setState(old => ({
+              workers: feed.isLoaded ? feed.workers : old.workers,
+              isLoaded: feed.isLoaded || old.isLoaded,
+              error: feed.error
+            }));
+          }
         }, REDRAW_MS);
       }
     };
-    created.changed.connect(onChanged);
-    setFeed(created);
+    feed.changed.connect(onChanged);
     return () => {
       window.clearTimeout(timer);
-      created.changed.disconnect(onChanged);
-      created.dispose();
+      feed.changed.disconnect(onChanged);
+      feed.dispose();
     };
-  }, [model, id]);
-  return {
-    workers: feed?.workers ?? NONE,
-    isLoaded: feed?.isLoaded ?? false,
-    error: feed?.error ?? null
-  };
+  }, [model, id, isVisible]);
+  return state;
 }
-
-const NONE: readonly WorkerView[] = [];

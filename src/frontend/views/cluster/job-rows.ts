@@ -1,4 +1,5 @@
-import { useEffect, useState } from 'react';
+import { useContext, useEffect, useState } from 'react';
+import { VisibleContext } from '../../elements/clock.js';
 import { useMuster } from '../../elements/muster-context.js';
 import type { ClusterView, JobView } from '../../../protocol/index.js';
 
@@ -12,6 +13,7 @@ export function useJobs(view: ClusterView): {
   isLoaded: boolean;
 } {
   const { client } = useMuster();
+  const isVisible = useContext(VisibleContext);
   const [answer, setAnswer] = useState<{
     jobs: readonly JobView[];
     error: string | null;
@@ -20,7 +22,7 @@ export function useJobs(view: ClusterView): {
     time: number;
   }>({ jobs: [], error: null, isLoaded: false, revision: -1, time: 0 });
   useEffect(() => {
-    if (answer.revision === view.revision) {
+    if (!isVisible || answer.revision === view.revision) {
       return;
     }
     let isStale = false;
@@ -57,6 +59,6 @@ export function useJobs(view: ClusterView): {
       isStale = true;
       window.clearTimeout(timer);
     };
-  }, [client, view.id, view.revision, answer.revision, answer.time]);
+  }, [client, isVisible, view.id, view.revision, answer.revision, answer.time]);
   return answer;
 }
