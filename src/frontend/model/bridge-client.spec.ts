@@ -37,6 +37,16 @@ describe('a request', () => {
     expect(await client.profiles()).toHaveLength(2);
   });
 
+  it('knows from the bridge’s own document what the bridge offers', async () => {
+    const route = /\/profiles\/\{\w+\}$/;
+    expect(await client.offers('put', route)).toBe(false);
+    bridge.answer('GET', 'api/v1/openapi.json', {
+      body: { paths: { '/api/v1/profiles/{name}': { put: {} } } }
+    });
+    expect(await client.offers('put', route)).toBe(true);
+    expect(await client.offers('post', route)).toBe(false);
+  });
+
   it('encodes what goes into an address', async () => {
     bridge.answer('GET', 'api/v1/clusters/a%2Fb/logs/x%3Fy', {
       text: 'é',

@@ -71,6 +71,24 @@ export class BridgeClient {
     return this._list('api/v1/profiles');
   }
 
+  /**
+   * Does this bridge have the route? Its OpenAPI document promises no other; what it does not offer
+   * is not shown. False also where the document cannot be had.
+   * @param path as the document has it, with its parameters' names: `/api/v1/profiles/{name}`.
+   */
+  async offers(method: 'put' | 'post', path: RegExp): Promise<boolean> {
+    try {
+      const document = await this._json<{
+        paths?: Record<string, Record<string, unknown>>;
+      }>('GET', 'api/v1/openapi.json');
+      return Object.entries(document.paths ?? {}).some(
+        ([route, operations]) => path.test(route) && method in operations
+      );
+    } catch {
+      return false;
+    }
+  }
+
   putProfile(name: string, spec: ClusterSpec): Promise<unknown> {
     return this._json('PUT', `api/v1/profiles/${part(name)}`, spec);
   }

@@ -13,7 +13,8 @@ export function Footer(props: {
   isBusy: boolean;
   isPreview: boolean;
   onPreview: () => void;
-  onSaveProfile: (name: string) => Promise<void>;
+  /** null: the bridge cannot keep profiles. */
+  onSaveProfile: ((name: string) => Promise<void>) | null;
   onCancel: () => void;
   onCreate: () => void;
 }): React.JSX.Element {
@@ -38,10 +39,12 @@ export function Footer(props: {
       >
         {said}
       </p>
-      <SaveProfile
-        isDisabled={isBusy || reason !== null}
-        onSave={props.onSaveProfile}
-      />
+      {props.onSaveProfile === null ? null : (
+        <SaveProfile
+          isDisabled={isBusy || reason !== null}
+          onSave={props.onSaveProfile}
+        />
+      )}
       <button
         type="button"
         className="jp-MusterButton"

@@ -63,7 +63,10 @@ const SLURM = backend({
   }
 });
 
-const open = async (start: Partial<NewClusterStart> = {}): Promise<void> => {
+const open = async (
+  start: Partial<NewClusterStart> = {},
+  canSaveProfiles = true
+): Promise<void> => {
   await stage.show([view()]);
   render(
     stage.wrap(
@@ -115,6 +118,7 @@ const open = async (start: Partial<NewClusterStart> = {}): Promise<void> => {
             displayName: 'Mine'
           })
         ]}
+        canSaveProfiles={canSaveProfiles}
         onCreated={one => created.push(one)}
         onCancel={cancelled}
       />
@@ -391,6 +395,13 @@ describe('a beginning', () => {
       environment: { python: '/opt/env/bin/python' }
     });
     expect(stage.model.get(ANALYSIS)).toBeDefined();
+  });
+
+  it('cannot be kept as a profile where the bridge keeps none, and is not offered to be', async () => {
+    await open({}, false);
+    expect(
+      screen.queryByRole('button', { name: 'Save as profile' })
+    ).toBeNull();
   });
 
   it('can be kept as a profile', async () => {

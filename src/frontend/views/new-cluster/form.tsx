@@ -33,6 +33,8 @@ export function NewClusterForm(props: {
   backends: readonly BackendView[];
   profiles: readonly ProfileView[];
   environments: readonly EnvironmentView[];
+  /** The bridge keeps profiles for users. */
+  canSaveProfiles: boolean;
   onCreated: (view: ClusterView) => void;
   onCancel: () => void;
 }): React.JSX.Element {
@@ -271,10 +273,14 @@ export function NewClusterForm(props: {
             }
           });
         }}
-        onSaveProfile={async name => {
-          const { name: _, ...spec } = specOf(draft);
-          await client.putProfile(name, spec);
-        }}
+        onSaveProfile={
+          props.canSaveProfiles
+            ? async name => {
+                const { name: _, ...spec } = specOf(draft);
+                await client.putProfile(name, spec);
+              }
+            : null
+        }
         onCreate={() => {
           void send(() => client.create(specOf(draft), key.current)).then(
             view => {

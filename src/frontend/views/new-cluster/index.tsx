@@ -78,7 +78,10 @@ type Offer = {
   backends: readonly BackendView[];
   profiles: readonly ProfileView[];
   environments: readonly EnvironmentView[];
+  canSaveProfiles: boolean;
 };
+
+const PROFILE_ROUTE = /\/profiles\/\{\w+\}$/;
 
 function Loading(props: {
   start: NewClusterStart;
@@ -95,11 +98,12 @@ function Loading(props: {
       client.backends(),
       // A cluster can be made without either of these: their failure must not stand in its way.
       client.profiles().catch(() => []),
-      client.environments().catch(() => [])
+      client.environments().catch(() => []),
+      client.offers('put', PROFILE_ROUTE)
     ]).then(
-      ([backends, profiles, environments]) => {
+      ([backends, profiles, environments, canSaveProfiles]) => {
         if (!isStale) {
-          setOffer({ backends, profiles, environments });
+          setOffer({ backends, profiles, environments, canSaveProfiles });
         }
       },
       (reason: unknown) => {
