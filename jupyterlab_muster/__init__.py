@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from .connection import Cluster as Cluster
     from .connection import cluster as cluster
     from .connection import connect as connect
+    from .inside import allocation as allocation
+    from .inside import time_left as time_left
 
-__all__ = ["Cluster", "__version__", "cluster", "connect"]
+__all__ = ["Cluster", "__version__", "allocation", "cluster", "connect", "time_left"]
 
 _LAZY = {"Cluster", "cluster", "connect"}
+_INSIDE = {"allocation", "time_left"}
 
 
 def __getattr__(name: str) -> Any:
@@ -23,6 +26,10 @@ def __getattr__(name: str) -> Any:
         from . import connection
 
         return getattr(connection, name)
+    if name in _INSIDE:
+        from . import inside
+
+        return getattr(inside, name)
     if name == "__version__":
         from .version import VERSION
 

@@ -130,11 +130,11 @@ export function readExecVnode(text: string): Map<string, Vnode> {
     }
     const amounts = new Map<string, string>();
     for (const part of parts.slice(1)) {
-      const [key = '', value] = part.split('=', 2);
-      if (value === undefined) {
+      const equals = part.indexOf('=');
+      if (equals < 0) {
         throw new Inconsistent(`exec_vnode '${shown(text)}' is malformed`);
       }
-      amounts.set(key, value);
+      amounts.set(part.slice(0, equals), part.slice(equals + 1));
     }
     const number = (key: string): number => {
       const value = amounts.get(key) ?? '0';

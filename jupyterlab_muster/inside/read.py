@@ -1,0 +1,55 @@
+"""Where this program is, and what it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .cobalt import cobalt_id, read_cobalt
+from .flux import flux_id, read_flux
+from .hostlist import Inconsistent
+from .htcondor import condor_ad_file, read_htcondor
+from .lsf import lsf_id, read_lsf
+from .model import Allocation, Answers, Environment, Incomplete, InconsistentAllocation, ReadFile
+from .oar import oar_id, read_oar
+from .pbs import pbs_id, read_pbs, read_torque, torque_id
+from .sge import read_sge, sge_id
+from .slurm import read_slurm, slurm_id
+from .values import Ask, Inside
+
+_Reader = Callable[[str, Inside], "Allocation | Ask"]
+
+# The innermost first.
+_READERS: tuple[tuple[str, Callable[[Environment], str | None], _Reader], ...] = (
+    ("flux", flux_id, read_flux),
+    ("htcondor", condor_ad_file, read_htcondor),
+    ("lsf", lsf_id, read_lsf),
+    ("pbs", pbs_id, read_pbs),
+    ("torque", torque_id, read_torque),
+    ("slurm", slurm_id, read_slurm),
+    ("sge", sge_id, read_sge),
+    ("oar", oar_id, read_oar),
+    ("cobalt", cobalt_id, read_cobalt),
+)
+
+
+def detect(env: Environment) -> list[str]:
+    """The batch systems around this program, the innermost first."""
+    return [kind for kind, job_id, _ in _READERS if job_id(env) is not None]
+
+
+def read_allocation(
+    env: Environment, read_file: ReadFile, answers: Answers
+) -> Allocation | Incomplete | None:
+    """What the innermost batch system gave; raises InconsistentAllocation."""
+    for kind, job_id, read in _READERS:
+        job = job_id(env)
+        if job is None:
+            continue
+        try:
+            reading = read(job, Inside(env, read_file, answers))
+        except Inconsistent as error:
+            raise InconsistentAllocation(kind, job, str(error)) from error
+        if isinstance(reading, Ask):
+            return Incomplete(kind, job, reading.why, reading.asks)
+        return reading
+    return None
