@@ -1,4 +1,5 @@
 /** The interpreter the workers run: what it is, its versions, and why another cannot be used. */
+import type { TranslationBundle } from '@jupyterlab/translation';
 import { useMuster } from '../../elements/muster-context.js';
 import type { EnvironmentView } from '../../../protocol/index.js';
 import type { FieldAttributes } from './field-row.js';
@@ -15,6 +16,46 @@ export function preferred(
     environments.find(
       one => one.kernelspec !== null && one.kernelspec === kernelspec
     ) ?? environments.find(one => one.usable)
+  );
+}
+
+/**
+ * A kernel and workers of different versions fail late and oddly (nebari-dev/nebari#1294): say so
+ * before. @returns null where they agree, or the notebook's versions are not known.
+ */
+export function mismatch(
+  environments: readonly EnvironmentView[],
+  chosen: { kernelspec: string | null; python: string | null },
+  notebook: string | null,
+  trans: TranslationBundle
+): string | null {
+  const mine = environments.find(
+    one => notebook !== null && one.kernelspec === notebook
+  );
+  const theirs = currentOf(environments, chosen);
+  if (mine === undefined || theirs === undefined || mine === theirs) {
+    return null;
+  }
+  const versions = (one: EnvironmentView): string =>
+    trans.__(
+      'Python %1, dask %2',
+      one.pythonVersion ?? '?',
+      one.distributed ?? one.dask ?? trans.__('none')
+    );
+  const [here, there] = [versions(mine), versions(theirs)];
+  return here === there
+    ? null
+    : trans.__('This notebook has %1; the workers would have %2.', here, there);
+}
+
+function currentOf(
+  environments: readonly EnvironmentView[],
+  chosen: { kernelspec: string | null; python: string | null }
+): EnvironmentView | undefined {
+  return environments.find(
+    one =>
+      (chosen.kernelspec !== null && one.kernelspec === chosen.kernelspec) ||
+      (chosen.kernelspec === null && one.python === chosen.python)
   );
 }
 
@@ -43,11 +84,7 @@ export function EnvironmentSelect(props: {
     ]
       .filter(part => part !== '')
       .join(' · ');
-  const current = environments.find(
-    one =>
-      (props.kernelspec !== null && one.kernelspec === props.kernelspec) ||
-      (props.kernelspec === null && one.python === props.python)
-  );
+  const current = currentOf(environments, props);
   return (
     <select
       {...props.attributes}

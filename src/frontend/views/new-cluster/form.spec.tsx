@@ -109,6 +109,7 @@ const open = async (
             displayName: 'Old',
             usable: false,
             whyNot: 'dask is not installed',
+            distributed: null,
             dask: null
           }),
           environment({}),
@@ -189,6 +190,24 @@ describe('a new cluster', () => {
     ).toBe('Mine · Python 3.11 · dask 2026.8.0 · this notebook');
     await click('Create');
     expect(sent()).toMatchObject({ environment: { kernelspec: 'mine' } });
+  });
+
+  it('warns where the workers would have other versions than the notebook (B3)', async () => {
+    const notebook = new FakeNotebook();
+    notebook.kernelspec = 'old';
+    stage.service.setNotebookHooks(notebook);
+    await open();
+    fireEvent.change(screen.getByRole('combobox', { name: 'Environment' }), {
+      target: { value: 'spec:mine' }
+    });
+    expect(
+      screen.getByText(
+        'This notebook has Python 3.11, dask none; the workers would have Python 3.11, dask 2026.8.0.'
+      )
+    ).toBeTruthy();
+    notebook.kernelspec = 'python3';
+    type('Name', 'other');
+    expect(screen.queryByText(/^This notebook has/)).toBeNull();
   });
 
   it('cannot take an environment without dask, and says why', async () => {

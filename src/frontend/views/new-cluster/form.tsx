@@ -14,7 +14,7 @@ import type {
 import { formatPath, MusterError } from '../../../protocol/index.js';
 import type { Draft, Problem } from './draft.js';
 import { draftFrom, newGroup, problemsOf, specOf } from './draft.js';
-import { EnvironmentSelect } from './environment-select.js';
+import { EnvironmentSelect, mismatch } from './environment-select.js';
 import { FieldRow } from './field-row.js';
 import type { NewClusterStart } from './first-draft.js';
 import { firstDraft } from './first-draft.js';
@@ -165,6 +165,7 @@ export function NewClusterForm(props: {
             </FieldRow>
             <FieldRow
               label={trans.__('Environment')}
+              hint={mismatch(environments, draft, notebook, trans) ?? ''}
               problem={problemAt(
                 'environment.python',
                 'environment.kernelspec',
