@@ -27,6 +27,7 @@ import {
   certificateFiles,
   createClusterCertificates,
   loadLinkSecurity,
+  readClusterCertificates,
   removeKeys
 } from './security/certificates.js';
 import type { Store, StoreSnapshot } from './store/store.js';
@@ -98,6 +99,8 @@ const CERTIFICATES: Certificates = {
     client: certificateFiles(folder, 'client')
   }),
   load: loadLinkSecurity,
+  notAfter: async folder =>
+    (await readClusterCertificates(folder))?.notAfter ?? null,
   remove: removeKeys
 };
 

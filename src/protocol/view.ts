@@ -40,7 +40,6 @@ export type JobOutcome = z.infer<typeof jobOutcomeSchema>;
 
 /** Why a cluster's health is not "ok": a closed list of its own. */
 export const healthCodeSchema = z.enum([
-  'workers-missing',
   'worker-died',
   'submit-failed',
   'group-failing',
@@ -58,7 +57,6 @@ export const healthCodeSchema = z.enum([
   'store-restored',
   'certificate-expiring',
   'retire-refused',
-  'target-unreachable',
   'not-observed'
 ]);
 export type HealthCode = z.infer<typeof healthCodeSchema>;
@@ -194,7 +192,6 @@ export const eventKindSchema = z.enum([
   'released',
   'submit-failed',
   'group-failing',
-  'target-unreachable',
   'retire-refused',
   'backend-unreachable',
   'backend-reachable',

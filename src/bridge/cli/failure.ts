@@ -17,7 +17,9 @@ export class CliFailure extends Error {
     message: string,
     readonly hint: string | null = null,
     /** What `--json` prints; made from the message where there is no API error behind it. */
-    readonly body: ErrorBody | null = null
+    readonly body: ErrorBody | null = null,
+    /** The answer is on stdout already, and says it: `--json` prints nothing more. */
+    readonly answered = false
   ) {
     super(message);
   }

@@ -90,7 +90,7 @@ function reported(error: unknown, context: CliContext): number {
     throw error;
   }
   context.doneProgress();
-  if (context.json && failure.exitCode !== EXIT.usage) {
+  if (context.json && failure.exitCode !== EXIT.usage && !failure.answered) {
     context.io.out(`${JSON.stringify(failure.body ?? bodyOf(failure))}\n`);
   }
   context.note(`muster: ${failure.message}`);

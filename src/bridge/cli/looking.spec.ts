@@ -166,7 +166,7 @@ describe('doctor', () => {
     environment['MUSTER_CLI_PYTHON'] = '/no/such/python';
     const result = await muster(['--json', 'doctor']);
     expect(result.code).toBe(1);
-    const { items } = JSON.parse(result.out.split('\n')[0] ?? '') as {
+    const { items } = JSON.parse(result.out) as {
       items: {
         check: string;
         status: string;

@@ -96,7 +96,7 @@ export class Books {
     }
   ): Promise<void> {
     const events = change.events ?? [];
-    await this._store.transaction([
+    await this._write(state, [
       { type: 'put-cluster', cluster: structuredClone(state.record) },
       ...(change.jobs ?? []).map(job => ({
         type: 'put-job' as const,
@@ -109,6 +109,26 @@ export class Books {
       this._tell({ type: 'event', seq: event.seq, event });
     }
     this.changed(state);
+  }
+
+  /** A disk that refuses is said on every cluster it concerns, from memory, until it takes again. */
+  private async _write(
+    state: ClusterState,
+    operations: readonly StoreOperation[]
+  ): Promise<void> {
+    try {
+      await this._store.transaction(operations);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      state.setReason(
+        'state-not-writable',
+        { message: `Nothing can be written down: ${message}` },
+        new Date().toISOString()
+      );
+      this.changed(state);
+      throw error;
+    }
+    state.setReason('state-not-writable', null, '');
   }
 
   /** The view may have changed: publish it soon, if it has. */

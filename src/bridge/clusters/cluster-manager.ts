@@ -32,10 +32,17 @@ import type {
 import { ClusterState } from './cluster-state.js';
 import { ClusterSet } from './cluster-set.js';
 import { connectionView } from './connection.js';
-import { backendOf, beginStop, liveJobs, now } from './context.js';
+import {
+  backendOf,
+  beginStop,
+  commitDesire,
+  liveJobs,
+  now
+} from './context.js';
 import type { Context } from './context.js';
 import type { Controller } from './controller.js';
 import { DashboardList } from './dashboard-list.js';
+import { Housekeeping } from './housekeeping.js';
 import { IdempotencyKeys } from './idempotency.js';
 import { isOver } from './lifecycle.js';
 import { jobOfReference } from './log-reference.js';
@@ -45,13 +52,11 @@ import { applyPatch } from './patch.js';
 import { previewView } from './preview.js';
 import { resolveSpec } from './resolve-spec.js';
 import { beginDrain } from './retirement.js';
+import { Turns } from './turns.js';
 import { clusterView, jobView, workerViews } from './views.js';
 
 /** After a create, the next pool is made when the cluster has most likely started. */
 const NEXT_POOL_MS = 5_000;
-const KEEP_EVENTS = 10_000;
-const KEEP_ENDED = 200;
-const KEEP_ENDED_MS = 30 * 86_400_000;
 const LOG_LIMIT = 1024 * 1024;
 
 export type ClusterManagerOptions = {
@@ -142,16 +147,23 @@ export class ClusterManager implements ClusterService {
         });
       }
     }
-    this._sweepTimer = setInterval(() => {
-      this._sweep().catch((error: unknown) => {
-        this._context.log.warn({ err: error }, 'sweep failed');
-      });
-    }, 60_000);
-    this._sweepTimer.unref();
+    this._housekeeping = new Housekeeping({
+      context: this._context,
+      store: this._store,
+      set: this._set,
+      clients: this._clients,
+      forget: ({ id }) =>
+        this._inTurn(id, async state => {
+          if (isOver(state.record.phase)) {
+            await this._forget(state);
+          }
+        }),
+      sweepKeys: () => this._keys.sweep()
+    });
   }
 
   async close(): Promise<void> {
-    clearInterval(this._sweepTimer);
+    this._housekeeping?.close();
     for (const timer of this._timers) {
       clearTimeout(timer);
     }
@@ -199,8 +211,14 @@ export class ClusterManager implements ClusterService {
     return this._view(this._set.find(ref));
   }
 
-  async patch(ref: string, patch: ParsedPatch): Promise<ClusterView> {
-    const state = this._set.find(ref);
+  patch(ref: string, patch: ParsedPatch): Promise<ClusterView> {
+    return this._inTurn(ref, state => this._patch(state, patch));
+  }
+
+  private async _patch(
+    state: ClusterState,
+    patch: ParsedPatch
+  ): Promise<ClusterView> {
     if (isOver(state.record.phase) || state.record.phase === 'stopping') {
       throw wrongPhase(state, 'changed');
     }
@@ -213,12 +231,16 @@ export class ClusterManager implements ClusterService {
       this._context.configuration.limits()
     );
     if (change.events.length > 0) {
+      const { spec, targets } = state.record;
       state.record = {
         ...state.record,
         spec: change.spec,
         targets: change.targets
       };
-      await this._books.commit(state, {
+      const takeBack = (): void => {
+        Object.assign(state.record, { spec, targets });
+      };
+      await commitDesire(this._context, state, takeBack, {
         events: change.events.map(event =>
           this._books.event(state, event.kind, event.message, {
             data: event.data
@@ -242,8 +264,14 @@ export class ClusterManager implements ClusterService {
     return this._books.publish(state);
   }
 
-  async stop(ref: string, options: { force: boolean }): Promise<ClusterView> {
-    const state = this._set.find(ref);
+  stop(ref: string, options: { force: boolean }): Promise<ClusterView> {
+    return this._inTurn(ref, state => this._stop(state, options));
+  }
+
+  private async _stop(
+    state: ClusterState,
+    options: { force: boolean }
+  ): Promise<ClusterView> {
     if (isOver(state.record.phase)) {
       return this._view(state);
     }
@@ -270,8 +298,11 @@ export class ClusterManager implements ClusterService {
     return this._books.publish(state);
   }
 
-  async restart(ref: string): Promise<ClusterView> {
-    const state = this._set.find(ref);
+  restart(ref: string): Promise<ClusterView> {
+    return this._inTurn(ref, state => this._restart(state));
+  }
+
+  private async _restart(state: ClusterState): Promise<ClusterView> {
     if (isOver(state.record.phase)) {
       this._set.checkName(state.record.spec.name, state.id);
     }
@@ -307,12 +338,22 @@ export class ClusterManager implements ClusterService {
     return this._books.publish(state);
   }
 
-  async forget(ref: string): Promise<void> {
-    const state = this._set.find(ref);
-    if (!isOver(state.record.phase)) {
-      throw wrongPhase(state, 'forgotten', 'stop it first');
-    }
-    await this._forget(state);
+  forget(ref: string): Promise<void> {
+    return this._inTurn(ref, async state => {
+      if (!isOver(state.record.phase)) {
+        throw wrongPhase(state, 'forgotten', 'stop it first');
+      }
+      await this._forget(state);
+    });
+  }
+
+  /** Requests that change one cluster follow each other; after it was forgotten it is not found. */
+  private async _inTurn<Result>(
+    ref: string,
+    work: (state: ClusterState) => Promise<Result>
+  ): Promise<Result> {
+    const { id } = this._set.find(ref);
+    return this._turns.take(id, () => work(this._set.find(id)));
   }
 
   workers(ref: string): WorkerView[] {
@@ -585,35 +626,6 @@ export class ClusterManager implements ClusterService {
     await rm(state.record.folder, { recursive: true, force: true });
   }
 
-  /** Clients that lapsed, clusters that ended long ago, keys of yesterday. */
-  private async _sweep(): Promise<void> {
-    this._clients.sweep();
-    for (const state of this._set.all) {
-      if (state.record.client !== null && !isOver(state.record.phase)) {
-        this._context.enqueue(state.id);
-      }
-    }
-    const ended = [...this._set.all]
-      .filter(state => isOver(state.record.phase))
-      .sort((a, b) =>
-        (b.record.stoppedAt ?? '').localeCompare(a.record.stoppedAt ?? '')
-      );
-    const old = ended.filter(
-      (state, index) =>
-        index >= KEEP_ENDED ||
-        Date.now() -
-          Date.parse(state.record.stoppedAt ?? state.record.createdAt) >
-          KEEP_ENDED_MS
-    );
-    for (const state of old) {
-      await this._forget(state);
-    }
-    await this._store.transaction([
-      this._keys.sweep(),
-      { type: 'prune-events', keep: KEEP_EVENTS }
-    ]);
-  }
-
   private get _context(): Context {
     return this._controller.context;
   }
@@ -629,8 +641,9 @@ export class ClusterManager implements ClusterService {
   private readonly _set = new ClusterSet();
   private readonly _keys = new IdempotencyKeys<ClusterView>();
   private readonly _plots = new DashboardList();
+  private readonly _turns = new Turns();
   private readonly _timers = new Set<NodeJS.Timeout>();
-  private _sweepTimer: NodeJS.Timeout | undefined;
+  private _housekeeping: Housekeeping | null = null;
   private _ready = false;
   private _stream = '';
 }

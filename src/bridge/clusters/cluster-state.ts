@@ -48,6 +48,8 @@ export class ClusterState {
 
   record: ClusterRecord;
   readonly jobs = new Map<JobId, JobRecord>();
+  /** Changes of what is desired that are being written down: no pass acts meanwhile. */
+  unwritten = 0;
 
   link: SchedulerLink | null = null;
   linkState: LinkState = 'none';

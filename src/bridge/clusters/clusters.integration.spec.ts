@@ -98,7 +98,8 @@ async function open(): Promise<Bridge> {
     },
     environments: {
       resolve: () => Promise.resolve(ENVIRONMENT),
-      list: () => Promise.resolve([ENVIRONMENT])
+      list: () => Promise.resolve([ENVIRONMENT]),
+      packages: () => Promise.resolve({})
     },
     clients: new ClientRegistry(),
     clustersFolder: path.join(root, 'clusters'),

@@ -57,6 +57,28 @@ export function jobsById(
 }
 
 /**
+ * Write down a change of what is desired that memory already shows. No pass acts on it before it is
+ * durable (R2); what the store refuses is taken back, as if it had never been asked (R11).
+ */
+export async function commitDesire(
+  context: Context,
+  state: ClusterState,
+  takeBack: () => void,
+  change: Parameters<Books['commit']>[1]
+): Promise<void> {
+  state.unwritten += 1;
+  try {
+    await context.books.commit(state, change);
+  } catch (error) {
+    takeBack();
+    throw error;
+  } finally {
+    state.unwritten -= 1;
+    context.enqueue(state.id);
+  }
+}
+
+/**
  * The cluster begins to end: every live job is to go. Nothing is started after this is written.
  * @param cause for the row of the ended cluster; null: the user asked.
  */
@@ -70,6 +92,7 @@ export async function beginStop(
   }
 ): Promise<void> {
   const { record } = state;
+  const { phase, then, force, cause, reasons } = record;
   record.phase = 'stopping';
   record.then = how.then;
   record.force = record.force || how.force;
@@ -78,14 +101,21 @@ export async function beginStop(
     record.reasons = [{ since: now(), ...how.cause }];
   }
   const jobs = liveJobs(state);
+  const told = jobs.filter(job => !job.endedByUs);
   for (const job of jobs) {
     job.endedByUs = true;
   }
+  const takeBack = (): void => {
+    Object.assign(state.record, { phase, then, force, cause, reasons });
+    for (const job of told) {
+      job.endedByUs = false;
+    }
+  };
   const message =
     how.cause === null
       ? 'Stopping, as asked'
       : `Stopping: ${how.cause.message}`;
-  await context.books.commit(state, {
+  await commitDesire(context, state, takeBack, {
     jobs,
     events: [
       context.books.event(state, 'stopping', message, {
@@ -94,5 +124,4 @@ export async function beginStop(
       })
     ]
   });
-  context.enqueue(state.id);
 }

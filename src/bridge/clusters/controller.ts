@@ -172,6 +172,10 @@ export class Controller {
     }
     const { state } = parts;
     const { record } = state;
+    if (state.unwritten > 0) {
+      // Whoever writes asks for a pass when it is written.
+      return;
+    }
     if (!(await this._seen(state))) {
       this._queue.enqueue(id, 2_000);
       return;

@@ -79,7 +79,14 @@ async function fetchTail(
   }
 }
 
+/** The last line that says what went wrong; a log's ordinary last line would only mislead. */
 function lastLine(tail: string | null): string {
-  const line = tail?.trim().split('\n').at(-1)?.trim() ?? '';
-  return line === '' ? '' : `: ${line.slice(0, 300)}`;
+  const line = (tail ?? '')
+    .trim()
+    .split('\n')
+    .findLast(one =>
+      /error|exception|cannot|refused|denied|killed|no such/i.test(one)
+    )
+    ?.trim();
+  return line === undefined ? '' : `: ${line.slice(0, 300)}`;
 }

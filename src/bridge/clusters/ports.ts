@@ -31,6 +31,8 @@ export type Certificates = {
   }): Promise<CertificateFiles>;
   files(folder: string): CertificateFiles;
   load(folder: string, clusterId: string): Promise<LinkSecurity>;
+  /** When they end; null where there are none. */
+  notAfter(folder: string): Promise<Date | null>;
   /** All keys, also the authority's. */
   remove(folder: string): Promise<void>;
 };
@@ -91,6 +93,8 @@ export type Environments = {
   /** The interpreter of this request. Throws MusterError `spec-invalid` naming the field. */
   resolve(environment: SpecEnvironment | undefined): Promise<EnvironmentView>;
   list(): Promise<EnvironmentView[]>;
+  /** Versions of its packages, for comparison with a scheduler's. */
+  packages(python: string): Promise<Readonly<Record<string, string | null>>>;
 };
 
 export type Collaborators = {

@@ -72,7 +72,8 @@ function resolve(
     },
     environments: {
       resolve: () => Promise.resolve(HERE),
-      list: () => Promise.resolve([HERE])
+      list: () => Promise.resolve([HERE]),
+      packages: () => Promise.resolve({})
     },
     makeName: () => 'made-up'
   });

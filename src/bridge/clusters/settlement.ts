@@ -239,7 +239,10 @@ function deathSentence(
   everConnected: boolean
 ): string {
   const exit = exitSentence(report.exit);
-  const words = report.message === null ? '' : `: ${report.message}`;
+  const words =
+    report.message === null || report.message === exit
+      ? ''
+      : `: ${report.message}`;
   switch (outcome) {
     case 'out-of-memory':
       return `A worker passed its memory limit and was ended${words}`;

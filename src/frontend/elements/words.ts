@@ -189,8 +189,6 @@ export function eventWord(kind: EventKind, trans: TranslationBundle): string {
       return trans.__('submit failed');
     case 'group-failing':
       return trans.__('group failing');
-    case 'target-unreachable':
-      return trans.__('target unreachable');
     case 'retire-refused':
       return trans.__('retire refused');
     case 'backend-unreachable':

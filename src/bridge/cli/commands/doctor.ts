@@ -64,7 +64,10 @@ async function doctor(context: CliContext): Promise<void> {
   if (failed > 0) {
     throw new CliFailure(
       EXIT.failed,
-      failed === 1 ? 'one check failed' : `${failed} checks failed`
+      failed === 1 ? 'one check failed' : `${failed} checks failed`,
+      null,
+      null,
+      true
     );
   }
 }

@@ -146,19 +146,12 @@ export function Missing(props: {
   all: boolean;
 }): React.JSX.Element | null {
   const { view } = props;
-  // "workers-missing" says in general what the groups' own lines say in particular.
-  const isWaiting = view.groups.some(
-    ({ counts: c }) => c.queued + c.starting + c.requested + c.uncertain > 0
-  );
-  const reasons = view.reasons.filter(
-    reason => !(reason.code === 'workers-missing' && isWaiting)
-  );
   return (
     <>
       {view.groups.map(group => (
         <Waiting key={group.name} view={view} group={group} />
       ))}
-      {reasons.slice(0, props.all ? undefined : 1).map(reason => (
+      {view.reasons.slice(0, props.all ? undefined : 1).map(reason => (
         <Reason key={reason.code + reason.since} view={view} reason={reason} />
       ))}
     </>
