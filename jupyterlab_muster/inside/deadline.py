@@ -282,8 +282,8 @@ def _read_flux(stdout: str, _now: float) -> Told:
 def _read_oar(stdout: str, job: str, now: float) -> Told:
     try:
         record = json.loads(stdout)[job]
-        state, walltime, start = record["state"], record["walltime"], record["startTime"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        state, walltime, start = (record.get(one) for one in ("state", "walltime", "startTime"))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # oarstat prints text, not JSON, where its database does not answer.
         return _UNKNOWN
     if state in ("Finishing", "Terminated", "Error", "toError"):

@@ -42,6 +42,10 @@ def _pbs_array(job: str, index: str | None) -> tuple[str, str] | None:
     return f"{match[1]}[]{match[3]}", match[2]
 
 
+def _no_node_file(unset: bool) -> str:
+    return "PBS_NODEFILE is not set" if unset else "the file of PBS_NODEFILE cannot be read"
+
+
 @dataclass
 class _Vnode:
     cpus: int
@@ -129,8 +133,7 @@ def read_pbs(job: str, inside: Inside) -> Allocation | Ask:
         nodes = [described(host, None, None, one) for host, one in vnodes.items()]
     else:
         unset = value(env, "PBS_NODEFILE") is None
-        why = "is not set" if unset else "cannot be read"
-        return Ask(f"PBS_NODEFILE {why}", (ask,))
+        return Ask(_no_node_file(unset), (ask,))
     if vnodes:
         source.append("exec_vnode")
     return Allocation(
@@ -149,7 +152,7 @@ def read_torque(job: str, inside: Inside) -> Allocation | Ask:
     text = inside.file("PBS_NODEFILE")
     if text is None:
         unset = value(env, "PBS_NODEFILE") is None
-        return Ask("PBS_NODEFILE is not set" if unset else "PBS_NODEFILE cannot be read")
+        return Ask(_no_node_file(unset))
     entries = read_node_file(text, "PBS_NODEFILE")
     total = sum(slots for _, slots in entries)
     warnings: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from .hostlist import Inconsistent, expand_counts, expand_host_list
 from .model import Allocation, Environment, Group, Node
@@ -79,45 +80,59 @@ def _slurm_group(inside: Inside, suffix: str, source: dict[str, None]) -> tuple[
     nodes: list[Node] = []
     for at, host in enumerate(hosts):
         is_here = here is not None and same_host(host, here)
-        gpus = _slurm_gpus(env, is_here, is_here or (len(hosts) == 1 and suffix == ""))
+        tells = is_here or (len(hosts) == 1 and suffix == "")
+        gpus = _slurm_gpus(env, source) if tells else None
         own = None if cpus is None else cpus[at]
+        memory = _Memory(own, None if gpus is None else len(gpus), is_here)
         nodes.append(
             Node(
                 host,
                 tasks=None if tasks is None else tasks[at],
                 cpus=own,
-                mem_bytes=_slurm_memory(
-                    inside, suffix, own, None if gpus is None else len(gpus), is_here
-                ),
+                mem_bytes=memory.read(inside, suffix, source),
                 gpus=gpus,
             )
         )
     return tuple(nodes)
 
 
-def _slurm_memory(
-    inside: Inside, suffix: str, cpus: int | None, gpus: int | None, is_here: bool
-) -> int | None:
-    per_node = whole(inside.env, f"SLURM_MEM_PER_NODE{suffix}")
-    if per_node == 0:
-        # The whole node, whose memory only the node itself knows.
-        text = (inside.read_file("/proc/meminfo") or "") if is_here else ""
-        total = re.search(r"^MemTotal:\s+([0-9]{1,15}) kB$", text, re.MULTILINE)
-        return int(total[1]) * 1024 if total else None
-    if per_node is not None:
-        return per_node * MIB
-    per_cpu = whole(inside.env, f"SLURM_MEM_PER_CPU{suffix}")
-    if per_cpu and cpus is not None:
-        return per_cpu * cpus * MIB
-    per_gpu = whole(inside.env, f"SLURM_MEM_PER_GPU{suffix}")
-    return per_gpu * gpus * MIB if per_gpu and gpus is not None else None
+@dataclass(frozen=True)
+class _Memory:
+    """Of one node: MiB without unit, per node, cpu or gpu."""
+
+    cpus: int | None
+    gpus: int | None
+    is_here: bool
+
+    def read(self, inside: Inside, suffix: str, source: dict[str, None]) -> int | None:
+        def amount(name: str) -> int | None:
+            found = whole(inside.env, name + suffix)
+            if found is not None:
+                source[name + suffix] = None
+            return found
+
+        per_node = amount("SLURM_MEM_PER_NODE")
+        if per_node == 0:
+            # The whole node, whose memory only the node itself knows.
+            text = (inside.read_file("/proc/meminfo") or "") if self.is_here else ""
+            total = re.search(r"^MemTotal:\s+([0-9]{1,15}) kB$", text, re.MULTILINE)
+            return int(total[1]) * 1024 if total else None
+        if per_node is not None:
+            return per_node * MIB
+        per_cpu = amount("SLURM_MEM_PER_CPU")
+        if per_cpu and self.cpus is not None:
+            return per_cpu * self.cpus * MIB
+        per_gpu = amount("SLURM_MEM_PER_GPU")
+        return per_gpu * self.gpus * MIB if per_gpu and self.gpus is not None else None
 
 
-def _slurm_gpus(env: Environment, _is_here: bool, tells: bool) -> tuple[str, ...] | None:
+def _slurm_gpus(env: Environment, source: dict[str, None]) -> tuple[str, ...] | None:
+    """Slurm names devices for the node one is on only."""
     named = value(env, "SLURM_JOB_GPUS") or value(env, "SLURM_STEP_GPUS")
     count = whole(env, "SLURM_GPUS_ON_NODE")
-    if (named is None and count is None) or not tells:
+    if named is None and count is None:
         return None
+    source["SLURM_GPUS_ON_NODE" if named is None else "SLURM_JOB_GPUS"] = None
     gpus = tuple(str(at) for at in range(count or 0)) if named is None else device_names(named)
     if count is not None and named is not None and count != len(gpus):
         raise Inconsistent(f"SLURM_GPUS_ON_NODE is {count}, SLURM_JOB_GPUS names {len(gpus)}")

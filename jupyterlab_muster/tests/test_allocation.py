@@ -58,7 +58,8 @@ def answer_of(case: dict[str, Any]) -> dict[str, Any]:
         return {"state": "none"}
     if isinstance(found, Incomplete):
         asks = [list(argv) for argv in found.asks]
-        return {"state": "incomplete", "kind": found.kind, "id": found.id, "asks": asks}
+        state = {"state": "incomplete", "kind": found.kind, "id": found.id}
+        return {**state, "why": found.why, "asks": asks}
     return {"state": "allocation", "allocation": found.as_dict()}
 
 

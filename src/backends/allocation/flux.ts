@@ -114,7 +114,7 @@ export function readResourceSet(text: string): AllocatedNode[] {
   try {
     json = JSON.parse(text);
   } catch {
-    throw new Inconsistent('the resource set is not JSON');
+    throw new Inconsistent('the resource set is not of version 1');
   }
   const parsed = resourceSet.safeParse(json);
   if (!parsed.success) {

@@ -18,12 +18,12 @@ import {
 export function readAd(text: string): ReadAd {
   const values = new Map<string, string>();
   for (const line of text.split('\n')) {
-    const match = /^([A-Za-z_]\w*) = (.*)$/u.exec(line);
+    const match = /^([A-Za-z_]\w*) = ([^]*)$/u.exec(line);
     if (match !== null) {
       const [, name = '', value = ''] = match;
       values.set(
         name,
-        /^".*"$/u.test(value)
+        /^"[^]*"$/u.test(value)
           ? value.slice(1, -1).replace(/\\(["\\])/gu, '$1')
           : value
       );

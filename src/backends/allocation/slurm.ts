@@ -158,7 +158,7 @@ function memoryOf(
 }
 
 function realMemory(readFile: Inside['readFile']): number | null {
-  const total = /^MemTotal:\s+(\d{1,15}) kB$/mu.exec(
+  const total = /(?:^|\n)MemTotal:\s+(\d{1,15}) kB(?:\n|$)/u.exec(
     readFile('/proc/meminfo') ?? ''
   );
   return total === null ? null : Number(total[1]) * 1024;

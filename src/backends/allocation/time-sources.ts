@@ -223,7 +223,8 @@ function pbsNow(stdout: string): number | null {
 
 function readTorque({ stdout }: Answer): Told {
   const value = (name: string): string | null =>
-    new RegExp(`^\\s+${name} = (.*)$`, 'mu').exec(stdout)?.[1]?.trim() ?? null;
+    new RegExp(`^\\s+${name} = ([^\n]*)`, 'mu').exec(stdout)?.[1]?.trim() ??
+    null;
   const state = value('job_state');
   if (state === 'C' || state === 'E') {
     return OVER;
