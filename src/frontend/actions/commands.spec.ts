@@ -31,7 +31,7 @@ const execute = (id: string, args = {}): Promise<unknown> =>
   stage.commands.execute(id, args);
 /** The dialog that is open now. */
 const dialog = async (): Promise<Dialog<unknown>> => {
-  for (let turn = 0; turn < 100; turn += 1) {
+  for (let turn = 0; turn < 2_000; turn += 1) {
     const open =
       Dialog.tracker.currentWidget ??
       Dialog.tracker.find(one => one.isAttached);
