@@ -43,8 +43,13 @@ export function parseCancel(
     text,
     silent: context.silent ?? facts.cancel.silent
   });
+  // A command that did not end may have said what it was going to do (scancel -v), not what it did.
   // "DONE." on stdout and "ssh: connect to host …" on stderr: the good word cannot be trusted.
-  const doubt = general?.code === 'UNCERTAIN' ? general : null;
+  const doubt = stopped(output)
+    ? rest
+    : general?.code === 'UNCERTAIN'
+      ? general
+      : null;
   return new Map(
     ids.map(id => {
       const own = named.get(id);
@@ -74,6 +79,10 @@ function concerns(facts: SystemFacts, asked: string, told: string): boolean {
   );
 }
 
+function stopped({ rc, timedOut }: CommandOutput): boolean {
+  return timedOut === true || rc === null || rc === 124 || rc < 0;
+}
+
 type Rest = {
   general: Answer | null;
   named: boolean;
@@ -87,12 +96,7 @@ function others(facts: SystemFacts, output: CommandOutput, rest: Rest): Answer {
   const unreachable = facts.answers.unreachable.some(one =>
     new RegExp(one, 'imu').test(rest.text)
   );
-  if (
-    output.timedOut === true ||
-    output.rc === null ||
-    output.rc === 124 ||
-    output.rc < 0
-  ) {
+  if (stopped(output)) {
     return {
       code: 'UNCERTAIN',
       text: words === '' ? 'the command did not return' : words
