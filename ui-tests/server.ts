@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync
 } from 'node:fs';
 import { request } from 'node:http';
@@ -124,7 +125,7 @@ export class JupyterServer {
       configuration,
       `${readFileSync(join(HERE, 'jupyter_server_test_config.py'), 'utf8')}\n${this.options.configuration ?? ''}\n`
     );
-    const labextensions = process.env['MUSTER_TEST_LABEXTENSIONS'];
+    const labextensions = this.labextensions();
     // The interpreter itself, not a console script: a signal must reach the server.
     const child = spawn(
       python(),
@@ -163,6 +164,29 @@ export class JupyterServer {
       }
       await sleep(150);
     }
+  }
+
+  /**
+   * Where the panel is loaded from: the folder named, else with the tree's own environment the
+   * tree's build (an editable install is a copy that grows old), else what is installed.
+   */
+  private labextensions(): string | undefined {
+    const named = process.env['MUSTER_TEST_LABEXTENSIONS'];
+    if (
+      named !== undefined ||
+      process.env['MUSTER_TEST_PYTHON'] !== undefined
+    ) {
+      return named;
+    }
+    const folder = join(this.root, 'labextensions');
+    if (!existsSync(folder)) {
+      mkdirSync(folder);
+      symlinkSync(
+        join(ROOT, 'jupyterlab_muster', 'labextension'),
+        join(folder, 'jupyterlab-muster')
+      );
+    }
+    return folder;
   }
 
   /** End the server as named; waits until the process is gone. Bridge and clusters live on. */
