@@ -35,7 +35,9 @@ const dialog = async (): Promise<Dialog<unknown>> => {
     const open =
       Dialog.tracker.currentWidget ??
       Dialog.tracker.find(one => one.isAttached);
-    if (open?.isAttached === true) {
+    // Its title is drawn by React, a moment after the rest.
+    const title = open?.node.querySelector('.jp-Dialog-header')?.textContent;
+    if (open?.isAttached === true && (title ?? '') !== '') {
       return open;
     }
     await new Promise(resolve => setTimeout(resolve, 10));
