@@ -19,7 +19,7 @@ JEST = ["node", "--experimental-vm-modules", "node_modules/jest/bin/jest.js"]
 #: Variables of ours that a test run may be given; all others of the caller stay outside.
 GIVEN = ("MUSTER_CHROMIUM", "MUSTER_TEST_", "MUSTER_DASK_")
 #: Testbeds the integration tests need besides .venv.
-TESTBEDS = ("dask",)
+TESTBEDS = ("dask", "mpi")
 
 
 @dataclass
