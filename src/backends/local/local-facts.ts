@@ -33,6 +33,8 @@ export type LocalFactsOptions = {
  */
 type Place = 'here' | 'restarted' | 'other-container' | 'other-host';
 
+type Wanted = 'exit' | 'end';
+
 export class LocalFacts {
   constructor(options: LocalFactsOptions) {
     this.#options = options;
@@ -40,9 +42,14 @@ export class LocalFacts {
 
   readonly #options: LocalFactsOptions;
 
-  /** An entry for each. Asks each pool once. */
+  /**
+   * An entry for each. Asks each pool once.
+   * @param wanted `end`: a process that is gone has ended although its pool, which knows how, is
+   *   silent; `exit`: that is not known yet.
+   */
   async of(
-    jobs: readonly LocalHandleData[]
+    jobs: readonly LocalHandleData[],
+    wanted: Wanted = 'exit'
   ): Promise<ReadonlyMap<LocalHandleData, JobFacts>> {
     const facts = new Map<LocalHandleData, JobFacts>();
     const byPool = new Map<string, LocalHandleData[]>();
@@ -53,7 +60,7 @@ export class LocalFacts {
     await Promise.all(
       [...byPool].map(async ([poolFolder, own]) => {
         try {
-          await this.#ofPool(poolFolder, own, facts);
+          await this.#ofPool(poolFolder, own, facts, wanted);
         } catch (error) {
           const message =
             error instanceof Error ? error.message : String(error);
@@ -67,7 +74,8 @@ export class LocalFacts {
   async #ofPool(
     poolFolder: string,
     jobs: readonly LocalHandleData[],
-    facts: Map<LocalHandleData, JobFacts>
+    facts: Map<LocalHandleData, JobFacts>,
+    wanted: Wanted
   ): Promise<void> {
     const here = {
       bootId: await this.#options.inspection.bootId(),
@@ -100,6 +108,7 @@ export class LocalFacts {
           own,
           attempt: job.attempt,
           place,
+          wanted,
           listed,
           alive: alive.get(own.pid),
           journal
@@ -169,6 +178,7 @@ export class LocalFacts {
     own: LocalProcess;
     attempt: number;
     place: Place;
+    wanted: Wanted;
     listed: Listing;
     alive: string | undefined;
     journal: readonly PoolProcess[];
@@ -202,7 +212,7 @@ export class LocalFacts {
           return running;
         }
         // Its pool lives but does not answer: the exit may still be told.
-        return listed.type === 'silent'
+        return listed.type === 'silent' && look.wanted === 'exit'
           ? listed.message
           : { ...running, state: 'ended' };
       case 'restarted':

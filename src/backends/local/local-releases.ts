@@ -45,7 +45,7 @@ export class LocalReleases {
         open.set(index, data);
       }
     });
-    const before = await this.#options.facts.of([...open.values()]);
+    const before = await this.#options.facts.of([...open.values()], 'end');
     for (const [index, data] of [...open]) {
       const facts = before.get(data);
       if (facts?.type !== 'known') {
@@ -91,7 +91,7 @@ export class LocalReleases {
       wait = Math.min(wait * 2, LONGEST_STEP_MS)
     ) {
       await new Promise(resolve => setTimeout(resolve, wait));
-      const facts = await this.#options.facts.of([...open.values()]);
+      const facts = await this.#options.facts.of([...open.values()], 'end');
       for (const [index, data] of [...open]) {
         const found = facts.get(data);
         if (found?.type === 'known' && hasEnded(found.processes)) {

@@ -475,6 +475,35 @@ while True: time.sleep(1)`
     );
   });
 
+  it('ends the processes of a pool that hangs, and knows that they are gone', async () => {
+    const manager = world.manager({ answerTimeoutMs: 500 });
+    await startScheduler(manager);
+    const { handle, data } = await start(manager, world.workerIntent());
+    const pool = await onlyPool();
+    process.kill(pool.hello.pid, 'SIGSTOP');
+    try {
+      const answers: (string | undefined)[] = [];
+      await until(async () => {
+        const [result] = await manager.release([handle], { graceSeconds: 0 });
+        answers.push(result?.type);
+        return result?.type === 'gone' || result?.type === 'already-gone';
+      });
+      expect(answers).not.toContain('denied');
+      for (const own of data.processes) {
+        expect(await aliveOf(own)).toBe(false);
+      }
+      // How it ended is the pool's to tell, and is not made up meanwhile.
+      const { complete, jobs } = await manager.observe({
+        handles: [handle],
+        tokens: []
+      });
+      expect(complete).toBe(false);
+      expect(jobs.has(handle.nativeId)).toBe(false);
+    } finally {
+      process.kill(pool.hello.pid, 'SIGCONT');
+    }
+  });
+
   it('says what is wrong instead of trying for ever', async () => {
     const manager = world.manager({ forceExec: true });
     const [python] = await manager.request([
