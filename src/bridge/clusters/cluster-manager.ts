@@ -552,6 +552,8 @@ export class ClusterManager implements ClusterService {
         clustersFolder: this._folder
       });
       const state = new ClusterState(record);
+      // Nothing of it was there before: there is nothing to look for before it is started.
+      state.observed = true;
       // Known before it is started: nothing lives that is not listed.
       this._set.add(state);
       try {
