@@ -21,14 +21,11 @@ import { ownIdentity } from './host/process-identity.js';
 import { IdleWatch } from './idle-watch.js';
 import type { BridgeOptions } from './options.js';
 import { poolProgram } from './pool-program.js';
+import { BridgeAnnouncement } from './security/bridge-announcement.js';
 import { prepareCertificates } from './security/certificates.js';
 import { StateOwnedError, takeOwnership } from './security/ownership.js';
 import { ensurePrivateFolder } from './security/private-files.js';
-import {
-  newSecret,
-  removeBridgeRecord,
-  writeBridgeRecord
-} from './security/secret.js';
+import { newSecret } from './security/secret.js';
 import { openStore } from './store/sqlite-store.js';
 import { FENCED_EXIT_CODE } from './store/store-failure.js';
 import { VERSION } from './version.js';
@@ -167,9 +164,9 @@ async function build(
     logger: log.child({ part: 'api' })
   });
   const socket = socketOf(options.runtimeFolder);
-  const announce = (): void => {
-    ensurePrivateFolder(options.runtimeFolder);
-    writeBridgeRecord(options.runtimeFolder, {
+  const announcement = new BridgeAnnouncement({
+    runtimeFolder: options.runtimeFolder,
+    record: {
       ...ownIdentity(),
       host,
       bootId: bootId(),
@@ -177,10 +174,15 @@ async function build(
       protocol: PROTOCOL_VERSION,
       version: VERSION,
       secret
-    });
-  };
-  await server.listen({ path: socket }, announce);
-  announce();
+    },
+    onError: error => {
+      log.warn({ err: error }, 'the record of this bridge cannot be kept');
+    }
+  });
+  await server.listen({ path: socket }, () => {
+    announcement.write();
+  });
+  announcement.open();
   log.info(
     { socket, epoch: store.epoch, clusters: snapshot.clusters.length },
     'listening'
@@ -214,7 +216,7 @@ async function build(
     },
     close: async () => {
       idle.close();
-      removeBridgeRecord(options.runtimeFolder, secret);
+      announcement.close();
       await server.close();
       await manager.close();
       await Promise.all([...backends.values()].map(backend => backend.close()));
