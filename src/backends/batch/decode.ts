@@ -154,6 +154,9 @@ export function hosts(found: Found | null): string[] {
           .split('+')
           .map(part => part.replace(/[/:].*$/, ''))
       );
+    case 'slotHosts':
+      // LSF: `4*n1:n2`.
+      return unique(text.split(':').map(part => part.replace(/^\d+\*/, '')));
     case 'queueHost':
       // Grid Engine: `all.q@c1`; HTCondor: `slot1_1@head.cluster`.
       return unique(text.split(',').map(part => part.replace(/^.*@/, '')));

@@ -2,7 +2,10 @@
 import { defineSystem, type StatusForm } from './specification.js';
 
 const FIELDS: StatusForm['fields'] = {
-  id: { from: ['{JOBID}[{JOBINDEX}]', 'JOBID'], as: 'text' },
+  id: 'JOBID',
+  master: 'JOBID',
+  // 0 for a job that is no element.
+  index: { from: 'JOBINDEX', as: 'number', match: '^[1-9]\\d*$' },
   name: 'JOB_NAME',
   token: 'JOB_DESCRIPTION',
   user: 'USER',
@@ -14,8 +17,12 @@ const FIELDS: StatusForm['fields'] = {
   start: { from: 'START_TIME', as: 'epoch' },
   end: { from: 'FINISH_TIME', as: 'epoch' },
   left: { from: 'TIME_LEFT', as: 'durationLsf', match: '^\\d+:\\d+' },
-  nodes: { from: 'EXEC_HOST', as: 'execHosts' }
+  nodes: { from: 'EXEC_HOST', as: 'slotHosts' },
+  comment: 'ERROR'
 };
+
+/** `{"JOBID":"9","ERROR":"Job <9> is not found"}` is a record like the others. */
+const NO_JOB: StatusForm['ignore'] = { comment: 'is not found' };
 
 const OUTPUT =
   'jobid jobindex stat user job_name job_description exit_code exit_reason pend_reason time_left submit_time start_time finish_time exec_host';
@@ -206,7 +213,8 @@ export const lsf = defineSystem({
         argv: ['-json'],
         text: '^\\s*\\{',
         reader: { type: 'json', at: ['RECORDS'] },
-        fields: FIELDS
+        fields: FIELDS,
+        ignore: NO_JOB
       },
       {
         name: 'table',
@@ -227,7 +235,8 @@ export const lsf = defineSystem({
         name: 'json',
         text: '^\\s*\\{',
         reader: { type: 'json', at: ['RECORDS'] },
-        fields: FIELDS
+        fields: FIELDS,
+        ignore: NO_JOB
       }
     ]
   },

@@ -47,6 +47,7 @@ export const DECODERS = [
   'hosts',
   'execHosts',
   'queueHost',
+  'slotHosts',
   'exitPair',
   'exitWait',
   'exitNumber',
