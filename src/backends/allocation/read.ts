@@ -46,7 +46,7 @@ export function detect(env: Environment): AllocationKind[] {
 /**
  * What the innermost batch system gave, or that of `kind`. Text that contradicts itself is
  * `inconsistent`, never a guess.
- * @param answers of the commands an earlier `incomplete` answer asked for.
+ * @param options `answers` of the commands an earlier `incomplete` answer asked for.
  */
 export function readAllocation(
   env: Environment,
