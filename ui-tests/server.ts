@@ -272,7 +272,17 @@ export class JupyterServer {
 
   /** Stop all clusters and then the bridge, past Jupyter, which may be down. */
   private async endBridge(): Promise<void> {
-    const record = this.bridge();
+    let record = this.bridge();
+    // One that is still starting would come up when nobody is there to end it.
+    const deadline = Date.now() + 30_000;
+    while (
+      record === null &&
+      Date.now() < deadline &&
+      this.processes().some(({ command }) => /bridge\.mjs serve/.test(command))
+    ) {
+      await sleep(200);
+      record = this.bridge();
+    }
     if (record === null) {
       return;
     }
@@ -292,8 +302,8 @@ export class JupyterServer {
       for (const { id } of await living()) {
         await callBridge(options, 'DELETE', `clusters/${id}`);
       }
-      const deadline = Date.now() + 30_000;
-      while ((await living()).length > 0 && Date.now() < deadline) {
+      const limit = Date.now() + 30_000;
+      while ((await living()).length > 0 && Date.now() < limit) {
         await sleep(200);
       }
       await callBridge(options, 'POST', 'shutdown');

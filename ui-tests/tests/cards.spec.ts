@@ -1,6 +1,11 @@
 /** The panel says why there is nothing to see, and what to do about it. */
 import { expect, test } from '../fixtures.js';
-import { failingBridge, halfMissing, nodeMissing } from '../server-states.js';
+import {
+  failingBridge,
+  halfMissing,
+  nodeMissing,
+  slowBridge
+} from '../server-states.js';
 
 test('no cluster yet: the panel offers to start one on this computer', async ({
   panel
@@ -60,5 +65,20 @@ test.describe('the bridge cannot start', () => {
       card.getByRole('button', { name: 'Restart bridge' })
     ).toBeVisible();
     await expect(page.getByRole('dialog')).toHaveCount(0);
+  });
+});
+
+test.describe('the bridge takes its time to start', () => {
+  test.use({ serverOptions: slowBridge });
+
+  test('the dialog opened meanwhile waits for it and then shows its form', async ({
+    panel
+  }) => {
+    await panel.open();
+    await expect(panel.card(/^Starting the bridge/)).toBeVisible();
+    const dialog = await panel.newCluster();
+    await expect(dialog.root).toContainText('Looking at what there is');
+    await expect(dialog.create).toBeEnabled({ timeout: 60_000 });
+    await dialog.cancel();
   });
 });

@@ -13,6 +13,7 @@ import type {
   EnvironmentView,
   ProfileView
 } from '../../../protocol/index.js';
+import { MusterError } from '../../../protocol/index.js';
 import type { NewClusterStart } from './first-draft.js';
 import { NewClusterForm } from './form.js';
 
@@ -81,6 +82,7 @@ type Offer = {
   canSaveProfiles: boolean;
 };
 
+const STARTING_RETRY_MS = 500;
 const PROFILE_ROUTE = /\/profiles\/\{\w+\}$/;
 
 function Loading(props: {
@@ -94,6 +96,7 @@ function Loading(props: {
   const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     let isStale = false;
+    let again = 0;
     Promise.all([
       client.backends(),
       // A cluster can be made without either of these: their failure must not stand in its way.
@@ -107,13 +110,25 @@ function Loading(props: {
         }
       },
       (reason: unknown) => {
-        if (!isStale) {
+        if (isStale) {
+          return;
+        }
+        if (
+          reason instanceof MusterError &&
+          reason.code === 'bridge-starting'
+        ) {
+          // Opened in the bridge's first second: it is waited for, not complained about.
+          again = window.setTimeout(() => {
+            setAttempt(attempt + 1);
+          }, STARTING_RETRY_MS);
+        } else {
           setError(reason instanceof Error ? reason.message : String(reason));
         }
       }
     );
     return () => {
       isStale = true;
+      window.clearTimeout(again);
     };
   }, [client, attempt]);
   if (error !== null) {
