@@ -3,10 +3,13 @@ import { Command, CommanderError } from 'commander';
 import { MusterError } from '../../protocol/index.js';
 import { VERSION } from '../version.js';
 import { addActCommands } from './commands/act.js';
+import { addAllocationCommand } from './commands/allocation.js';
 import { addBridgeCommands } from './commands/bridge.js';
 import { addConnectCommand } from './commands/connect.js';
 import { addDoctorCommand } from './commands/doctor.js';
 import { addFollowCommands } from './commands/follow.js';
+import { addHeaderCommand } from './commands/header.js';
+import { addLaunchLineCommand } from './commands/launch-line.js';
 import { addLookCommands } from './commands/look.js';
 import { CliContext } from './context.js';
 import type { CliIo, GlobalFlags } from './context.js';
@@ -42,6 +45,9 @@ export async function runCli(
   addFollowCommands(program, run);
   addActCommands(program, run);
   addConnectCommand(program, run);
+  addHeaderCommand(program, run);
+  addLaunchLineCommand(program, run);
+  addAllocationCommand(program, run);
   try {
     await program.parseAsync([...args], { from: 'user' });
   } catch (error) {
