@@ -349,6 +349,15 @@ describe('acting', () => {
     expect((await muster(['restart', 'analysis'])).code).toBe(0);
   });
 
+  test('resume does what the hint of a failing group says', async () => {
+    await alive();
+    const result = await muster(['resume', 'analysis']);
+    expect(result.code).toBe(0);
+    expect(api.service.calls.map(call => call.method)).toContain('resume');
+    expect(result.stdout).toMatch(/^analysis: running/);
+    expect((await muster(['resume', 'nobody'])).code).toBe(1);
+  });
+
   test('connect --file writes what only its owner may read', async () => {
     await alive();
     const file = join(folder, 'connect.py');

@@ -1,4 +1,4 @@
-/** Commands that change clusters: create, scale, adapt, retire, restart, stop. */
+/** Commands that change clusters: create, scale, adapt, retire, resume, restart, stop. */
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type {
@@ -96,6 +96,10 @@ export function addActCommands(program: Command, run: Run): void {
     (ref: string, worker: string, flags: WaitFlags & { deadline?: string }) =>
       run(context => retire(context, ref, worker, flags))
   );
+  program
+    .command('resume <cluster>')
+    .description('ask for workers again after too many of them had died')
+    .action((ref: string) => run(context => resume(context, ref)));
   waitFlags(
     program
       .command('restart <cluster>')
@@ -307,6 +311,17 @@ async function retired(
   const workers = await client.all<WorkerView>(`clusters/${id}/workers`);
   context.progress(`waiting for ${worker} to retire …`);
   return workers.some(one => one.id === worker) ? null : true;
+}
+
+async function resume(context: CliContext, ref: string): Promise<void> {
+  const client = await context.bridge();
+  const cluster = await client.post<ClusterView>(
+    `clusters/${path(ref)}/resume`
+  );
+  context.answer(
+    cluster,
+    () => `${printable(cluster.name)}: ${cluster.phase}, asks for workers\n`
+  );
 }
 
 async function restart(
