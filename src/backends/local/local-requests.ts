@@ -24,6 +24,8 @@ import { refusalOf } from './local-refusal.js';
 import type { LocalWatch } from './local-watch.js';
 import type { ProcessInspection } from './process-inspection.js';
 
+const PRIVATE_UMASK = 0o077;
+
 export type LocalRequestsOptions = {
   host: string;
   platform: NodeJS.Platform;
@@ -236,7 +238,8 @@ export class LocalRequests {
         cwd: existsSync(homedir()) ? homedir() : intent.folder,
         limit: launch.memoryLimit,
         wrapped,
-        umask: this.#options.umask
+        // A scheduler runs no task of the user's: what it writes is Muster's own (its address).
+        umask: intent.group === null ? PRIVATE_UMASK : this.#options.umask
       };
     });
   }

@@ -438,6 +438,19 @@ while True: time.sleep(1)`
     }
   });
 
+  it('writes what tasks write with the umask of the user, its own files for him alone', async () => {
+    const manager = world.manager({ umask: 0o022 });
+    await startScheduler(manager);
+    expect((await stat(world.schedulerFile)).mode & 0o777).toBe(0o600);
+    const file = join(world.folder, 'of-a-task');
+    await start(
+      manager,
+      world.intent([PYTHON, '-c', `open(${JSON.stringify(file)}, 'w').close()`])
+    );
+    await until(() => existsSync(file));
+    expect((await stat(file)).mode & 0o777).toBe(0o644);
+  });
+
   it('listens in the runtime folder where the cluster folder is too deep', async () => {
     const folder = join(world.folder, 'd'.repeat(90));
     await mkdir(folder, { mode: 0o700 });
