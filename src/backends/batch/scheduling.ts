@@ -5,11 +5,7 @@
  * functions over a specification.
  */
 import { parseEstimate } from './estimate.js';
-import {
-  resourceHeader,
-  headerVariables,
-  type ResourceHeader
-} from './header.js';
+import { resourceHeader, type ResourceHeader } from './header.js';
 import { readId, sameJob } from './identity.js';
 import { parseJobSpec, type JobSpec } from './job-spec.js';
 import { parseLimits, type LimitsContext } from './limits.js';
@@ -342,5 +338,3 @@ function checked(facts: SystemFacts, ids: readonly string[]): string[] {
 function safeFile(file: string): string {
   return file.startsWith('-') ? `./${file}` : file;
 }
-
-export { headerVariables };

@@ -199,7 +199,7 @@ export const formSchema = z.strictObject({
 export type StatusForm = z.infer<typeof formSchema>;
 
 const stateRule = z.strictObject({
-  /** All patterns must match the field's text (case does not matter). */
+  /** All patterns must match the field's text. */
   if: z.partialRecord(z.enum(STATUS_FIELDS), pattern),
   then: z.enum(JOB_STATES),
   pending: z.enum(PENDING_REASONS).optional(),
