@@ -123,7 +123,7 @@ groups:
       readStdin: () => Promise.resolve('{"name": "piped"}')
     });
     expect(created()?.body).toMatchObject({ name: 'piped' });
-    for (const text of ['- a', 'a: [', '3', '']) {
+    for (const text of ['- a', 'a: [', '3', '', 'name: &a [*a]']) {
       expect(
         (
           await muster(['create', '-f', '-'], {
@@ -354,7 +354,7 @@ describe('acting', () => {
     const result = await muster(['resume', 'analysis']);
     expect(result.code).toBe(0);
     expect(api.service.calls.map(call => call.method)).toContain('resume');
-    expect(result.stdout).toMatch(/^analysis: running/);
+    expect(result.out).toMatch(/^analysis: running/);
     expect((await muster(['resume', 'nobody'])).code).toBe(1);
   });
 

@@ -74,6 +74,8 @@ async function fromFile(
   let value: unknown;
   try {
     value = parse(text, { maxAliasCount: 50 }) as unknown;
+    // An alias inside its own anchor is YAML, but nothing that can be sent.
+    JSON.stringify(value);
   } catch (error) {
     throw usage(
       `-f ${file} is not YAML: ${(error as Error).message.split('\n')[0] ?? ''}`
