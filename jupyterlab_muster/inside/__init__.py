@@ -8,6 +8,7 @@ fixtures prove (specs/launchers-and-allocations.md §3-4).
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import time
 from pathlib import Path
@@ -20,6 +21,7 @@ from .model import (
     Answer,
     Environment,
     Group,
+    Here,
     Incomplete,
     IncompleteAllocation,
     InconsistentAllocation,
@@ -65,17 +67,19 @@ def allocation(
 ) -> Allocation | None:
     """What the innermost batch system gave this program; None outside of any.
 
-    Files and variables are read; where they do not tell (Flux), the system's command is asked.
+    Files and variables are read, and without ``env`` the cpus this process itself may use; where
+    they do not tell (Flux), the system's command is asked.
     Raises InconsistentAllocation where the texts contradict each other, and IncompleteAllocation
     where a file or command that knows cannot be read or asked here.
     """
+    here = _here() if env is None else None
     env = os.environ if env is None else env
     read_file = _text_file if read_file is None else read_file
     run = _run if run is None else run
-    answer = read_allocation(env, read_file, {})
+    answer = read_allocation(env, read_file, {}, here)
     if isinstance(answer, Incomplete) and answer.asks:
         answers = {" ".join(argv): run(list(argv)) for argv in answer.asks}
-        answer = read_allocation(env, read_file, answers)
+        answer = read_allocation(env, read_file, answers, here)
     if isinstance(answer, Incomplete):
         raise IncompleteAllocation(answer.kind, answer.id, answer.why)
     return answer
@@ -101,6 +105,12 @@ def time_left(
         answers,
         time.time() if now is None else now,
     )
+
+
+def _here() -> Here:
+    affinity = getattr(os, "sched_getaffinity", None)
+    cpus = len(affinity(0)) if affinity is not None else (os.cpu_count() or 1)
+    return Here(platform.node(), cpus)
 
 
 def _text_file(path: str) -> str | None:

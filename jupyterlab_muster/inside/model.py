@@ -41,6 +41,14 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Here:
+    """This process: its host, and how many cpus its mask leaves it."""
+
+    host: str
+    cpus: int
+
+
+@dataclass(frozen=True)
 class Node:
     """One host of an allocation. None: not told, never 0 and never a guess."""
 

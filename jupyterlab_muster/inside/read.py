@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from .cobalt import cobalt_id, read_cobalt
 from .flux import flux_id, read_flux
 from .hostlist import Inconsistent
 from .htcondor import condor_ad_file, read_htcondor
 from .lsf import lsf_id, read_lsf
-from .model import Allocation, Answers, Environment, Incomplete, InconsistentAllocation, ReadFile
+from .model import (
+    Allocation,
+    Answers,
+    Environment,
+    Here,
+    Incomplete,
+    InconsistentAllocation,
+    Node,
+    ReadFile,
+)
 from .oar import oar_id, read_oar
 from .pbs import pbs_id, read_pbs, read_torque, torque_id
 from .sge import read_sge, sge_id
 from .slurm import read_slurm, slurm_id
-from .values import Ask, Inside
+from .values import Ask, Inside, same_host
 
 _Reader = Callable[[str, Inside], "Allocation | Ask"]
 
@@ -37,8 +47,26 @@ def detect(env: Environment) -> list[str]:
     return [kind for kind, job_id, _ in _READERS if job_id(env) is not None]
 
 
+def _within(given: Allocation, here: Here | None) -> Allocation:
+    """The mask of the process outranks the variable where it is smaller (§7, rule 3)."""
+    node = next((one for one in given.nodes if here and same_host(one.host, here.host)), None)
+    if here is None or node is None or node.cpus is None or here.cpus >= node.cpus:
+        return given
+
+    def fewer(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        return tuple(replace(one, cpus=here.cpus) if one is node else one for one in nodes)
+
+    warning = f"this process may use {here.cpus} of the {node.cpus} cpus of {node.host}"
+    return replace(
+        given,
+        nodes=fewer(given.nodes),
+        groups=tuple(replace(group, nodes=fewer(group.nodes)) for group in given.groups),
+        warnings=(*given.warnings, warning),
+    )
+
+
 def read_allocation(
-    env: Environment, read_file: ReadFile, answers: Answers
+    env: Environment, read_file: ReadFile, answers: Answers, here: Here | None = None
 ) -> Allocation | Incomplete | None:
     """What the innermost batch system gave; raises InconsistentAllocation."""
     for kind, job_id, read in _READERS:
@@ -51,5 +79,5 @@ def read_allocation(
             raise InconsistentAllocation(kind, job, str(error)) from error
         if isinstance(reading, Ask):
             return Incomplete(kind, job, reading.why, reading.asks)
-        return reading
+        return _within(reading, here)
     return None

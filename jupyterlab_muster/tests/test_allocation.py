@@ -17,7 +17,7 @@ import pytest
 from jupyterlab_muster import allocation, inside, time_left
 from jupyterlab_muster.inside.deadline import time_left_from
 from jupyterlab_muster.inside.hostlist import Inconsistent, expand_host_list
-from jupyterlab_muster.inside.model import Answer, Incomplete, InconsistentAllocation
+from jupyterlab_muster.inside.model import Answer, Here, Incomplete, InconsistentAllocation
 from jupyterlab_muster.inside.read import detect, read_allocation
 
 FIXTURES = Path(__file__).parents[2] / "src" / "backends" / "allocation" / "fixtures"
@@ -51,7 +51,8 @@ def matches(found: Any, expected: Any) -> bool:
 def answer_of(case: dict[str, Any]) -> dict[str, Any]:
     """In the shape of the TypeScript side."""
     try:
-        found = read_allocation(case["env"], case.get("files", {}).get, answers_of(case))
+        here = Here(**case["here"]) if "here" in case else None
+        found = read_allocation(case["env"], case.get("files", {}).get, answers_of(case), here)
     except InconsistentAllocation as error:
         return {"state": "inconsistent", "kind": error.kind, "id": error.job, "why": error.why}
     if found is None:

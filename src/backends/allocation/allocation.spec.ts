@@ -6,9 +6,10 @@ import { ALLOCATION_KINDS, detect, inspect, readAllocation } from './index.js';
 describe('an allocation seen from inside', () => {
   it.each(environmentCases.map(one => [one.name, one] as const))(
     '%s',
-    (_name, { env, files, answers, expect: expected, detect: kinds }) => {
+    (_name, { env, files, answers, here, expect: expected, detect: kinds }) => {
       const answer = readAllocation(env, filesOf(files), {
-        answers: answers ?? {}
+        answers: answers ?? {},
+        here
       });
       expect(answer).toMatchObject(expected);
       expect(detect(env)).toEqual(kinds);

@@ -23,8 +23,8 @@ export {
   expandHostList,
   type HostListDialect
 } from './hostlist.js';
-export { inspect, textFile, type Asking } from './inspect.js';
-export { detect, readAllocation } from './read.js';
+export { hereNow, inspect, textFile, type Asking } from './inspect.js';
+export { detect, readAllocation, type Here } from './read.js';
 export {
   deadlineChanged,
   timeLeft,

@@ -1,12 +1,13 @@
 /** The effects around the pure readers: files of this host, and commands that are asked. */
 import { readFileSync, statSync } from 'node:fs';
+import { availableParallelism, hostname } from 'node:os';
 import type {
   AllocationAnswer,
   Answer,
   Environment,
   ReadFile
 } from './allocation.js';
-import { readAllocation } from './read.js';
+import { readAllocation, type Here } from './read.js';
 import type { Asks } from './time-left.js';
 
 /** A node file of a very large job is a few MiB. */
@@ -31,11 +32,19 @@ export type Asking = {
   readFile: ReadFile;
   /** null: nothing is asked, an allocation only a command can tell stays incomplete. */
   runner: Asks | null;
+  /** This process; left out where the environment is of another one. */
+  here?: Here | undefined;
 };
+
+/** The process itself. */
+export function hereNow(): Here {
+  return { host: hostname(), cpus: availableParallelism() };
+}
 
 /** What the innermost batch system gave; asks its commands where files and variables do not tell. */
 export async function inspect(asking: Asking): Promise<AllocationAnswer> {
-  const first = readAllocation(asking.env, asking.readFile);
+  const { here } = asking;
+  const first = readAllocation(asking.env, asking.readFile, { here });
   if (first.state !== 'incomplete' || asking.runner === null) {
     return first;
   }
@@ -47,5 +56,5 @@ export async function inspect(asking: Asking): Promise<AllocationAnswer> {
       timeoutMs: 15_000
     });
   }
-  return readAllocation(asking.env, asking.readFile, { answers });
+  return readAllocation(asking.env, asking.readFile, { answers, here });
 }

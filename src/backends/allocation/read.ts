@@ -4,6 +4,7 @@
  */
 import {
   Inconsistent,
+  type Allocation,
   type AllocationAnswer,
   type AllocationKind,
   type Answers,
@@ -16,7 +17,7 @@ import { htcondorReader } from './htcondor.js';
 import { lsfReader } from './lsf.js';
 import { oarReader } from './oar.js';
 import { pbsReader, torqueReader } from './pbs.js';
-import type { SystemReader } from './reader.js';
+import { sameHost, type SystemReader } from './reader.js';
 import { sgeReader } from './sge.js';
 import { slurmReader } from './slurm.js';
 
@@ -43,15 +44,44 @@ export function detect(env: Environment): AllocationKind[] {
   );
 }
 
+/** This process: its host, and how many cpus its mask and cgroup leave it. */
+export type Here = { host: string; cpus: number };
+
+/** The mask of the process outranks the variable where it is smaller (§7, rule 3). */
+function within(allocation: Allocation, here: Here | undefined): Allocation {
+  const node = allocation.nodes.find(
+    one => here !== undefined && sameHost(one.host, here.host)
+  );
+  if (
+    here === undefined ||
+    node?.cpus === undefined ||
+    node.cpus === null ||
+    here.cpus >= node.cpus
+  ) {
+    return allocation;
+  }
+  allocation.warnings.push(
+    `this process may use ${here.cpus} of the ${node.cpus} cpus of ${node.host}`
+  );
+  // The groups hold the same objects.
+  node.cpus = here.cpus;
+  return allocation;
+}
+
 /**
  * What the innermost batch system gave, or that of `kind`. Text that contradicts itself is
  * `inconsistent`, never a guess.
- * @param options `answers` of the commands an earlier `incomplete` answer asked for.
+ * @param options `answers` of the commands an earlier `incomplete` answer asked for; `here`: what
+ *   this process itself may use, which counts where it is less.
  */
 export function readAllocation(
   env: Environment,
   readFile: ReadFile,
-  options: { answers?: Answers; kind?: AllocationKind } = {}
+  options: {
+    answers?: Answers;
+    kind?: AllocationKind;
+    here?: Here | undefined;
+  } = {}
 ): AllocationAnswer {
   for (const reader of READERS) {
     const id = reader.jobId(env);
@@ -76,7 +106,7 @@ export function readAllocation(
             why: reading.why,
             asks: reading.ask
           }
-        : { state: 'allocation', allocation: reading };
+        : { state: 'allocation', allocation: within(reading, options.here) };
     } catch (error) {
       if (error instanceof Inconsistent) {
         return { state: 'inconsistent', kind, id, why: error.message };

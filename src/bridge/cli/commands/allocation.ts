@@ -35,9 +35,10 @@ export async function allocationHere(
     return { answer: { state: 'none' }, left: null };
   }
   const readFile = allocation.textFile;
+  const here = allocation.hereNow();
   if (!ask) {
     return {
-      answer: await allocation.inspect({ env, readFile, runner: null }),
+      answer: await allocation.inspect({ env, readFile, here, runner: null }),
       left: null
     };
   }
@@ -45,7 +46,7 @@ export async function allocationHere(
   try {
     const asks: Asks = runner;
     return {
-      answer: await allocation.inspect({ env, readFile, runner: asks }),
+      answer: await allocation.inspect({ env, readFile, here, runner: asks }),
       left: await allocation.timeLeft(env, {
         readFile,
         runner: asks,
