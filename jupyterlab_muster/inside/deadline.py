@@ -56,6 +56,10 @@ def _left_or_unknown(seconds: int | None) -> Told:
     return _UNKNOWN if seconds is None else Told(seconds)
 
 
+def _squeue(job: str) -> tuple[str, ...]:
+    return ("squeue", "-h", "-j", job, "-o", "%T|%L")
+
+
 def time_queries(env: Environment) -> list[TimeQuery]:
     """The commands to ask, innermost manager first; each only where its job id is there."""
     queries: list[TimeQuery] = []
@@ -81,7 +85,7 @@ def time_queries(env: Environment) -> list[TimeQuery]:
     if (torque := torque_id(env)) is not None:
         add("torque", ("qstat", "-f", "-1", torque), _read_torque)
     if (slurm := slurm_id(env)) is not None:
-        add("slurm", ("squeue", "-h", "-j", slurm, "-o", "%T|%L"), _read_slurm)
+        add("slurm", _squeue(slurm), _read_slurm)
     if (sge := sge_id(env)) is not None:
         number = value(env, "SGE_TASK_ID") or "undefined"
         number = "1" if number == "undefined" else number
@@ -108,7 +112,7 @@ def time_left_from(env: Environment, read_file: ReadFile, answers: Answers, now:
     for query in time_queries(env):
         source = " ".join(query.argv)
         told.append((source, _ask(query, answers.get(source), now)))
-    told.extend(_read_ends(env, read_file, now))
+    told.extend(_read_ends(env, read_file, answers, now))
     known = [
         (one.seconds, source, one.in_grace) for source, one in told if isinstance(one.seconds, int)
     ]
@@ -126,12 +130,27 @@ def _ask(query: TimeQuery, answer: Answer | None, now: float) -> Told:
     return _UNKNOWN if answer is None or answer.rc != 0 else query.read(answer.stdout, now)
 
 
-def _read_ends(env: Environment, read_file: ReadFile, now: float) -> list[tuple[str, Told]]:
+def _unreached(answer: Answer | None) -> bool:
+    """Did nobody answer? Where somebody did, absolute times of the environment do not count.
+
+    They are of the start, and may be of a job that is gone.
+    """
+    if answer is None:
+        return True
+    return answer.rc != 0 and "invalid job id" not in answer.stderr.lower()
+
+
+def _read_ends(
+    env: Environment, read_file: ReadFile, answers: Answers, now: float
+) -> list[tuple[str, Told]]:
     """Ends that stand in the environment or in a file, without asking anybody."""
     ends: list[tuple[str, Told]] = []
     for name, job_id in (("SLURM_JOB_END_TIME", slurm_id), ("COBALT_ENDTIME", cobalt_id)):
         text = value(env, name)
-        if text is not None and job_id(env) is not None:
+        job = job_id(env)
+        if text is None or job is None:
+            continue
+        if job_id is cobalt_id or _unreached(answers.get(" ".join(_squeue(job)))):
             good = re.fullmatch(r"[1-9][0-9]{8,10}", text) is not None
             ends.append((name, _left(int(text) - now) if good else _UNKNOWN))
     file = condor_ad_file(env)

@@ -44,7 +44,7 @@ export function timeLeftFrom(
       source: query.argv.join(' '),
       told: read(query, given.answers[query.argv.join(' ')], given.nowMs)
     })),
-    ...readEnds(env, given.readFile, given.nowMs)
+    ...readEnds(env, given)
   ];
   const known = told.filter(one => typeof one.told.seconds === 'number');
   const least = known.reduce<(typeof known)[number] | null>(

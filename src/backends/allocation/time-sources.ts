@@ -2,6 +2,7 @@
 import type {
   AllocationKind,
   Answer,
+  Answers,
   Environment,
   ReadFile
 } from './allocation.js';
@@ -34,6 +35,10 @@ const FLUX_NO_LIMIT = 4_294_967_295;
 /** Below nothing is left, in grace; whole seconds, rounded down so that nobody relies on more. */
 function left(seconds: number): Told {
   return seconds < 0 ? GRACE : { seconds: Math.floor(seconds) };
+}
+
+function squeue(id: string): string[] {
+  return ['squeue', '-h', '-j', id, '-o', '%T|%L'];
 }
 
 /** The commands to ask, innermost manager first; each only where its job id is there. */
@@ -78,7 +83,7 @@ export function timeQueries(env: Environment): TimeQuery[] {
   }
   const slurm = slurmReader.jobId(env);
   if (slurm !== null) {
-    add('slurm', ['squeue', '-h', '-j', slurm, '-o', '%T|%L'], readSlurm);
+    add('slurm', squeue(slurm), readSlurm);
   }
   const sge = sgeReader.jobId(env);
   if (sge !== null) {
@@ -100,17 +105,35 @@ export function timeQueries(env: Environment): TimeQuery[] {
   return queries;
 }
 
+/**
+ * Did nobody answer? Where somebody did, absolute times of the environment do not count: they are of
+ * the start, and may be of a job that is gone.
+ */
+function unreached(answer: Answer | undefined): boolean {
+  return (
+    answer === undefined ||
+    (answer.rc !== 0 && !/invalid job id/iu.test(answer.stderr))
+  );
+}
+
 /** Ends that stand in the environment or in a file, without asking anybody. */
 export function readEnds(
   env: Environment,
-  readFile: ReadFile,
-  nowMs: number
+  {
+    readFile,
+    answers,
+    nowMs
+  }: { readFile: ReadFile; answers: Answers; nowMs: number }
 ): { source: string; told: Told }[] {
   const ends: { source: string; told: Told }[] = [];
   for (const name of ['SLURM_JOB_END_TIME', 'COBALT_ENDTIME']) {
     const text = set(env, name);
     const job = name.startsWith('SLURM') ? slurmReader : cobaltReader;
-    if (text !== null && job.jobId(env) !== null) {
+    const id = job.jobId(env);
+    if (text === null || id === null) {
+      continue;
+    }
+    if (job.kind === 'cobalt' || unreached(answers[squeue(id).join(' ')])) {
       ends.push({
         source: name,
         told: /^[1-9]\d{8,10}$/u.test(text)
