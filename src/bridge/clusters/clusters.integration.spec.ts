@@ -291,6 +291,21 @@ describe('a local cluster', () => {
     expect(await events(bridge, id)).not.toContain('worker-died');
   });
 
+  it('W31: counts every worker, also more than the five a Client is shown', async () => {
+    const bridge = await open();
+    const { id } = await create(bridge, {
+      groups: [
+        {
+          worker: { cores: 1, memory: '512 MiB' },
+          scale: { type: 'fixed', workers: 8 }
+        }
+      ]
+    });
+    const view = await until(bridge, id, connected(8));
+    expect(view.groups[0]?.connected).toMatchObject({ workers: 8, cores: 8 });
+    expect(bridge.manager.workers(id)).toHaveLength(8);
+  });
+
   it('tells why a worker died and replaces it', async () => {
     const bridge = await open();
     const { id } = await create(bridge, TWO);
