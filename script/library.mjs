@@ -130,7 +130,16 @@ writeFileSync(
   )}\n`
 );
 copyFileSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
-copyFileSync(join(root, 'docs', 'library.md'), join(target, 'README.md'));
+// Its links lead to files that are not in this package.
+writeFileSync(
+  join(target, 'README.md'),
+  readFileSync(join(root, 'docs', 'library.md'), 'utf8')
+    .replaceAll('](library/workflow.mjs)', '](examples/workflow.mjs)')
+    .replaceAll(
+      '](batch-systems/)',
+      `](${own.homepage}/tree/main/docs/batch-systems)`
+    )
+);
 mkdirSync(join(target, 'examples'), { recursive: true });
 copyFileSync(
   join(root, 'docs', 'library', 'workflow.mjs'),

@@ -7,7 +7,6 @@
  * a reader as an argument. Nothing happens at import.
  * @packageDocumentation
  */
-import * as inside from './allocation/index.js';
 import { schedulingFor, type Scheduling } from './batch/scheduling.js';
 import { BUILT_IN } from './batch/systems.js';
 import type { CommandRunner } from './commands/command-runner.js';
@@ -70,7 +69,7 @@ export const launchers: Readonly<Record<LauncherName, Launcher>> = named(
 );
 
 /** EnvironmentInterface: what this process was given, and how long it may still run. */
-export const allocation = inside;
+export * as allocation from './allocation/index.js';
 
 /**
  * Runs commands on this host, without a shell, in this environment and no other.
@@ -149,13 +148,19 @@ export {
 } from './batch/scheduling.js';
 export type { JobFile } from './batch/script.js';
 export { systemFactsSchema, type SystemFacts } from './batch/specification.js';
-export type {
-  CancelCode,
-  JobState,
-  PendingReason,
-  QueryCode,
-  RejectReason,
-  SubmitCode
+export {
+  JOB_STATES,
+  SUBMIT_CODES,
+  QUERY_CODES,
+  CANCEL_CODES,
+  REJECT_REASONS,
+  PENDING_REASONS,
+  type CancelCode,
+  type JobState,
+  type PendingReason,
+  type QueryCode,
+  type RejectReason,
+  type SubmitCode
 } from './batch/states.js';
 export type { QueryContext } from './batch/status.js';
 export {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { BUILT_IN } from './batch/systems.js';
 import { launchers as all } from './launchers/index.js';
@@ -16,6 +17,13 @@ describe('the library', () => {
     expect(Object.keys(systems)).toEqual([...BUILT_IN.keys()]);
     expect([...LAUNCHER_NAMES]).toEqual([...all.keys()]);
     expect(Object.keys(launchers)).toEqual([...all.keys()]);
+  });
+
+  it('its page shows the very example that the tests run', () => {
+    const docs = new URL('../../docs/', import.meta.url);
+    const page = readFileSync(new URL('library.md', docs), 'utf8');
+    const example = readFileSync(new URL('library/workflow.mjs', docs), 'utf8');
+    expect(page).toContain(`\n\`\`\`js\n${example}\`\`\`\n`);
   });
 
   it('any launcher can stand in the script of any batch system it works in', () => {
