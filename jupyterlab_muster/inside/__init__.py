@@ -64,8 +64,11 @@ def allocation(
     env: Environment | None = None,
     read_file: ReadFile | None = None,
     run: Run | None = None,
+    kind: str | None = None,
 ) -> Allocation | None:
     """What the innermost batch system gave this program; None outside of any.
+
+    With ``kind`` (one of ``detect()``) what an outer one gave, where allocations are nested.
 
     Files and variables are read, and without ``env`` the cpus this process itself may use; where
     they do not tell (Flux), the system's command is asked.
@@ -76,10 +79,10 @@ def allocation(
     env = os.environ if env is None else env
     read_file = _text_file if read_file is None else read_file
     run = _run if run is None else run
-    answer = read_allocation(env, read_file, {}, here)
+    answer = read_allocation(env, read_file, {}, here, kind)
     if isinstance(answer, Incomplete) and answer.asks:
         answers = {" ".join(argv): run(list(argv)) for argv in answer.asks}
-        answer = read_allocation(env, read_file, answers, here)
+        answer = read_allocation(env, read_file, answers, here, kind)
     if isinstance(answer, Incomplete):
         raise IncompleteAllocation(answer.kind, answer.id, answer.why)
     return answer

@@ -66,12 +66,16 @@ def _within(given: Allocation, here: Here | None) -> Allocation:
 
 
 def read_allocation(
-    env: Environment, read_file: ReadFile, answers: Answers, here: Here | None = None
+    env: Environment,
+    read_file: ReadFile,
+    answers: Answers,
+    here: Here | None = None,
+    only: str | None = None,
 ) -> Allocation | Incomplete | None:
-    """What the innermost batch system gave; raises InconsistentAllocation."""
+    """What the innermost batch system gave, or that of ``only``; raises InconsistentAllocation."""
     for kind, job_id, read in _READERS:
         job = job_id(env)
-        if job is None:
+        if job is None or (only is not None and kind != only):
             continue
         try:
             reading = read(job, Inside(env, read_file, answers))

@@ -62,6 +62,10 @@ def _slurm_group(inside: Inside, suffix: str, source: dict[str, None]) -> tuple[
     if len(set(hosts)) != len(hosts):
         raise Inconsistent(f"{listed[0]} names a node twice")
 
+    count = whole(env, f"SLURM_JOB_NUM_NODES{suffix}")
+    if count is not None and count != len(hosts):
+        raise Inconsistent(f"SLURM_JOB_NUM_NODES{suffix} is {count}, {listed[0]} has {len(hosts)}")
+
     def per_node(counted: tuple[str, str] | None) -> list[int] | None:
         if counted is None:
             return None

@@ -180,3 +180,12 @@ def test_text_that_contradicts_itself_says_how() -> None:
     with pytest.raises(inside.InconsistentAllocation, match="counts 3 nodes") as caught:
         allocation(env)
     assert (caught.value.kind, caught.value.job) == ("slurm", "4")
+
+
+def test_an_outer_allocation_is_told_by_its_name() -> None:
+    env = {"FLUX_JOB_ID": "ƒ2aaaPuHq", "SLURM_JOB_ID": "4", "SLURM_JOB_NODELIST": "n[1-2]"}
+    assert inside.detect(env) == ["flux", "slurm"]
+    found = allocation(env, kind="slurm")
+    assert found is not None
+    assert [node.host for node in found.nodes] == ["n1", "n2"]
+    assert allocation(env, kind="pbs") is None

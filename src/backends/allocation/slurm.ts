@@ -83,6 +83,12 @@ function readGroup(
   if (new Set(hosts).size !== hosts.length) {
     throw new Inconsistent(`${list[0]} names a node twice`);
   }
+  const count = whole(env, `SLURM_JOB_NUM_NODES${suffix}`);
+  if (count !== null && count !== hosts.length) {
+    throw new Inconsistent(
+      `SLURM_JOB_NUM_NODES${suffix} is ${count}, ${list[0]} has ${hosts.length}`
+    );
+  }
   const perNode = (counted: [string, string] | null): number[] | null => {
     if (counted === null) {
       return null;

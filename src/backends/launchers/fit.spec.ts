@@ -79,6 +79,15 @@ describe('a launch that is not possible', () => {
 
   it('Open MPI takes its slots from the tasks of a job, not from its cpus', () => {
     const allocation = two('slurm');
+    // Recorded: Open MPI refuses -n 8 in there ("ompi5-alloc-slurm-1task-8cpu").
+    const one = inside('one task of eight cpus is one slot');
+    expect(
+      launcher('open-mpi').validate({ tasks: 8 }, { allocation: one })[0]
+        ?.message
+    ).toContain('head has 1, 8 are asked for');
+    expect(
+      launcher('mpich').validate({ tasks: 8 }, { allocation: one })
+    ).toEqual([]);
     const problems = launcher('open-mpi').validate(
       { nodes: 2, tasksPerNode: 8 },
       { allocation, dialect: '5' }
