@@ -1,7 +1,7 @@
 /** Failures that users of other cluster managers reported, each as input and right behaviour. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { FakeLink } from './fixtures/fake-scheduler.js';
+import type { FakeLink } from './fixtures/fake-scheduler.js';
 import { Workbench, connected } from './fixtures/workbench.js';
 
 let bench: Workbench;
