@@ -231,7 +231,7 @@ export class Controller {
     }
   }
 
-  /** Nothing is started or ended before the backend was looked at once; force may. */
+  /** Nothing is started, and nobody asked for is ended, before the backend was looked at once. */
   private async _seen(state: ClusterState): Promise<boolean> {
     if (
       !state.observed &&
@@ -243,8 +243,12 @@ export class Controller {
     return true;
   }
 
+  /**
+   * A stop goes on where the look gave no answer: it ends exactly what it holds handles of, each
+   * verified by the backend, and does not finish before all of it is known to be gone.
+   */
   private _mayPass({ observed, record }: ClusterState): boolean {
-    return observed || (record.phase === 'stopping' && record.force);
+    return observed || record.phase === 'stopping';
   }
 
   /** Wait for the scheduler's address, hold the line to it. */

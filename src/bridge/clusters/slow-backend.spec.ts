@@ -39,4 +39,30 @@ describe('a backend that takes long to look', () => {
       look.mockRestore();
     }
   });
+
+  it('does not hold up a stop for ever, also after the bridge was started again', async () => {
+    bench = await Workbench.open();
+    const { id } = await bench.create();
+    await bench.until(id, connected(2));
+    await bench.manager.stop(id, { force: false });
+    await bench.crash();
+    expect(bench.running(id)).not.toEqual([]);
+    const look = jest
+      .spyOn(SimulatedResourceManager.prototype, 'observe')
+      .mockImplementation(() =>
+        Promise.resolve({
+          asOf: new Date().toISOString(),
+          complete: false,
+          jobs: new Map(),
+          foreign: []
+        })
+      );
+    try {
+      await bench.start();
+      await bench.until(id, view => view.phase === 'stopped');
+      expect(bench.running(id)).toEqual([]);
+    } finally {
+      look.mockRestore();
+    }
+  });
 });
