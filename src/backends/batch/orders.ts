@@ -1,6 +1,6 @@
 /** Answers to orders about jobs: cancel, hold, release, signal … (specs/batch-systems.md §2, §8). */
 import { belongsTo, sameJob } from './identity.js';
-import { linesOf } from './readers/lines.js';
+import { linesOf, message } from './readers/lines.js';
 import type { CancelResult, CommandOutput } from './results.js';
 import type { SystemFacts } from './specification.js';
 import type { CancelCode } from './states.js';
@@ -19,7 +19,9 @@ export function parseCancel(
   const { ids } = context;
   const named = new Map<string, Answer>();
   let general = null as Answer | null;
-  const text = `${output.stdout}\n${output.stderr}`.replaceAll('\r', '');
+  const text = message(
+    `${output.stdout}\n${output.stderr}`.replaceAll('\r', '')
+  );
   for (const line of linesOf(text)) {
     const answer = readLine(facts, line);
     if (answer === null) {

@@ -2,7 +2,8 @@
  * Answers of status and history commands as jobs. A job's state comes from its own row, never from
  * the exit code of the command, and never from absence (specs/batch-systems.md §6, §8, §10).
  */
-import { belongsTo, sameJob } from './identity.js';
+import { belongsTo, readId, sameJob } from './identity.js';
+import { message } from './readers/lines.js';
 import { read } from './readers/read.js';
 import type { CommandOutput, JobInfo, QueryResult } from './results.js';
 import type { StatusForm, SystemFacts } from './specification.js';
@@ -49,6 +50,8 @@ function parseQuery(
   const jobs = new Map<string, JobInfo>();
   const form = chooseForm(forms, text, context.argv);
   const records = form === null ? null : read(form.reader, text, context.argv);
+  const asked = askedIds(facts, context.asked ?? []);
+  const found = new Set<string>();
   let cut = false;
   let unread = 0;
   if (form !== null && records !== null) {
@@ -56,11 +59,13 @@ function parseQuery(
       const made = jobsOf(facts, form, record, asOf, context);
       unread += made.jobs.length === 0 && made.ignored !== true ? 1 : 0;
       cut ||= made.cut;
-      const asked = context.asked ?? [];
-      for (const job of made.jobs.filter(
-        one => asked.length === 0 || asked.some(id => covers(facts, one, id))
-      )) {
-        keep(facts, jobs, job, context.asked ?? []);
+      for (const job of made.jobs) {
+        const near = asked.near(job);
+        const meant = near.filter(id => covers(facts, job, id));
+        if (asked.none || meant.length > 0) {
+          keep(facts, jobs, job, near);
+          meant.forEach(id => found.add(id));
+        }
       }
     }
   }
@@ -76,14 +81,39 @@ function parseQuery(
   }
   const good = verdict === 'OK' || verdict === 'EMPTY' || verdict === 'PARTIAL';
   const missing =
-    good && !cut
-      ? (context.asked ?? []).filter(
-          id => ![...jobs.values()].some(job => covers(facts, job, id))
-        )
-      : [];
+    good && !cut ? (context.asked ?? []).filter(id => !found.has(id)) : [];
   const code =
     verdict === 'OK' && (cut || missing.length > 0) ? 'PARTIAL' : verdict;
   return { code, asOf, jobs, missing, errors };
+}
+
+/**
+ * The ids that were asked for, by their sequence: listings have ten thousands of rows, and comparing
+ * each with each would take minutes.
+ */
+function askedIds(
+  facts: SystemFacts,
+  ids: readonly string[]
+): { none: boolean; near: (job: JobInfo) => string[] } {
+  const keyOf = (id: string): string => readId(facts, id)?.seq ?? id;
+  const byKey = new Map<string, string[]>();
+  for (const id of ids) {
+    const key = keyOf(id);
+    const same = byKey.get(key) ?? [];
+    same.push(id);
+    byKey.set(key, same);
+  }
+  return {
+    none: ids.length === 0,
+    near: job => {
+      const keys = new Set(
+        [job.id, job.rawId, job.masterId ?? job.id].map(keyOf)
+      );
+      return ids.length === 0
+        ? []
+        : [...keys].flatMap(key => byKey.get(key) ?? []);
+    }
+  };
 }
 
 function covers(facts: SystemFacts, job: JobInfo, id: string): boolean {
@@ -112,7 +142,7 @@ function keep(
 
 /** Both streams' words, without what belongs to a good answer. */
 function words(output: CommandOutput): string {
-  return output.stderr.replaceAll('\r', '').trim();
+  return message(output.stderr.replaceAll('\r', '')).trim();
 }
 
 function matchesAny(patterns: readonly string[], text: string): boolean {
@@ -126,7 +156,7 @@ function judge(
   seen: { rows: number; understood: boolean }
 ): QueryCode {
   const { answers } = facts;
-  const all = `${said}\n${output.stdout}`;
+  const all = message(`${said}\n${output.stdout}`);
   const failed = output.rc !== 0 || output.timedOut === true;
   if (output.timedOut === true) {
     return seen.rows > 0 ? 'PARTIAL' : 'UNREACHABLE';

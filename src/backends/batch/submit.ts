@@ -1,6 +1,6 @@
 /** The answer of a submit command (specs/batch-systems.md §1, §8). Pure. */
 import { NO_PROFILE, type BatchProfile } from './profile.js';
-import { linesOf } from './readers/lines.js';
+import { linesOf, message as bounded } from './readers/lines.js';
 import type { CommandOutput, SubmitResult } from './results.js';
 import type { SystemFacts } from './specification.js';
 import type { RejectReason } from './states.js';
@@ -25,7 +25,7 @@ export function parseSubmit(
     if (refused) {
       return {
         code: 'REJECTED',
-        ...classify(facts, `${stderr}\n${stdout}`),
+        ...classify(facts, bounded(`${stderr}\n${stdout}`)),
         ids: [],
         ...said,
         ...streams
@@ -34,7 +34,7 @@ export function parseSubmit(
     const sure = rc === 0 && output.timedOut !== true;
     return { code: sure ? 'OK' : 'UNCERTAIN', ...found, ...said, ...streams };
   }
-  const all = `${stderr}\n${stdout}`;
+  const all = bounded(`${stderr}\n${stdout}`);
   if (
     rc === 0 ||
     rc === null ||

@@ -310,3 +310,15 @@ function splitEscaped(line: string, separator: string): string[] {
   }
   return parts;
 }
+
+/**
+ * A message as patterns may look at it. No system writes longer lines or more of them to people, and
+ * a pattern over one line of a megabyte would take minutes.
+ */
+export function message(text: string): string {
+  return text
+    .slice(0, 262_144)
+    .split('\n')
+    .map(line => line.slice(0, 2048))
+    .join('\n');
+}
