@@ -13,6 +13,17 @@ import type { Muster } from '../../elements/muster-context.js';
 import { ViewingWidget } from '../../views/viewing-widget.js';
 import { ClustersBody } from './body.js';
 
+/** Has no state to show: the base class would look pressed after every other click. */
+class PushButton extends ToolbarButton {
+  override get pressed(): boolean {
+    return false;
+  }
+
+  override set pressed(_value: boolean) {
+    // It only fires.
+  }
+}
+
 export class ClustersSection extends PanelWithToolbar {
   constructor(options: ClustersSection.IOptions) {
     super();
@@ -26,7 +37,7 @@ export class ClustersSection extends PanelWithToolbar {
     this.addWidget(body);
     this.toolbar.addItem(
       'new',
-      new ToolbarButton({
+      new PushButton({
         icon: addIcon,
         tooltip: trans.__('New cluster…'),
         onClick: () => {
@@ -34,7 +45,7 @@ export class ClustersSection extends PanelWithToolbar {
         }
       })
     );
-    const profiles = new ToolbarButton({
+    const profiles = new PushButton({
       icon: caretDownIcon,
       tooltip: trans.__('Start from a profile'),
       onClick: () => {
@@ -44,7 +55,7 @@ export class ClustersSection extends PanelWithToolbar {
     this.toolbar.addItem('profiles', profiles);
     this.toolbar.addItem(
       'refresh',
-      new ToolbarButton({
+      new PushButton({
         icon: refreshIcon,
         tooltip: trans.__('Refresh'),
         onClick: () => {
@@ -52,7 +63,7 @@ export class ClustersSection extends PanelWithToolbar {
         }
       })
     );
-    const more = new ToolbarButton({
+    const more = new PushButton({
       icon: ellipsesIcon,
       tooltip: trans.__('More'),
       onClick: () => {
