@@ -54,14 +54,14 @@ export function Jobs(props: {
       {
         id: 'native',
         title: trans.__('Job'),
-        width: 'minmax(90px, 1fr)',
+        width: 'minmax(116px, 1fr)',
         sort: job => job.handle?.nativeId ?? '',
         render: job => <span title={job.id}>{job.handle?.nativeId ?? '–'}</span>
       },
       {
         id: 'group',
         title: trans.__('Group'),
-        width: 'minmax(70px, 0.8fr)',
+        width: 'minmax(84px, 0.8fr)',
         sort: job => job.group ?? '',
         render: job => job.group ?? trans.__('scheduler')
       },
@@ -75,7 +75,7 @@ export function Jobs(props: {
       {
         id: 'reason',
         title: trans.__('Reason'),
-        width: 'minmax(140px, 2.4fr)',
+        width: 'minmax(140px, 2fr)',
         sort: job => job.reason ?? '',
         render: job => <span title={job.reason ?? ''}>{job.reason ?? ''}</span>
       },
@@ -103,7 +103,7 @@ export function Jobs(props: {
       {
         id: 'exit',
         title: trans.__('Exit'),
-        width: 'minmax(60px, 0.5fr)',
+        width: 'minmax(78px, 0.5fr)',
         align: 'end',
         sort: exitText,
         render: exitText

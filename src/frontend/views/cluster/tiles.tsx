@@ -101,14 +101,27 @@ export function Tiles(props: { view: ClusterView }): React.JSX.Element {
         ]}
       />
       <Tile
-        title={trans.__('Tasks: in memory · processing · waiting')}
+        title={trans.__('Tasks in memory')}
         value={load === null ? '–' : number(load.tasks.memory)}
         note={
           load === null
             ? ''
-            : `${number(load.tasks.processing)} · ${number(
-                load.tasks.waiting + load.tasks.queued + load.tasks.unrunnable
-              )}${load.tasks.erred > 0 ? ` · ${trans.__('%1 erred', load.tasks.erred)}` : ''}`
+            : [
+                load.tasks.erred > 0
+                  ? trans.__('%1 erred', load.tasks.erred)
+                  : '',
+                trans.__('%1 processing', number(load.tasks.processing)),
+                trans.__(
+                  '%1 waiting',
+                  number(
+                    load.tasks.waiting +
+                      load.tasks.queued +
+                      load.tasks.unrunnable
+                  )
+                )
+              ]
+                .filter(note => note !== '')
+                .join(' · ')
         }
         {...time}
         hold={false}
