@@ -95,7 +95,11 @@ def lint() -> list[Step]:
 
 
 def unit() -> list[Step]:
-    return [jest("unit tests", "jest.config.mjs", 1500)]
+    tools = ["bash", "script/packages.sh", "unit"]
+    return [
+        Step("tools", tools, 600, preparation=True),
+        jest("unit tests", "jest.config.mjs", 1500),
+    ]
 
 
 def python() -> list[Step]:

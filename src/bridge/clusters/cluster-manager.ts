@@ -322,18 +322,25 @@ export class ClusterManager implements ClusterService {
     }
     const groups = Object.keys(state.record.failingGroups);
     if (groups.length > 0) {
+      const { failingGroups } = state.record;
+      const resumedAt = new Map(state.resumedAt);
       for (const group of groups) {
         state.resumedAt.set(group, Date.now());
       }
       state.record.failingGroups = {};
-      await this._books.commit(state, {
+      const takeBack = (): void => {
+        state.record.failingGroups = failingGroups;
+        for (const group of groups) {
+          state.resumedAt.set(group, resumedAt.get(group) ?? 0);
+        }
+      };
+      await commitDesire(this._context, state, takeBack, {
         events: [
           this._books.event(state, 'resumed', `Resumed: ${groups.join(', ')}`, {
             data: { groups }
           })
         ]
       });
-      this._context.enqueue(state.id);
     }
     return this._books.publish(state);
   }
