@@ -154,6 +154,7 @@ export function NewClusterForm(props: {
                   {...attributes}
                   className={`jp-MusterField jp-type-name ${attributes['aria-invalid'] ? 'jp-mod-error' : ''}`}
                   type="text"
+                  autoFocus
                   maxLength={60}
                   placeholder={trans.__('made up')}
                   value={draft.name}
