@@ -95,7 +95,7 @@ export function Jobs(props: {
       {
         id: 'ran',
         title: trans.__('Ran'),
-        width: 'minmax(74px, 0.7fr)',
+        width: 'minmax(92px, 0.7fr)',
         align: 'end',
         sort: job => (job.startedAt === null ? 0 : Date.parse(job.startedAt)),
         render: job => between(job.startedAt, job.endedAt)
