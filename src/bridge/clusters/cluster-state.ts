@@ -53,8 +53,8 @@ export class ClusterState {
 
   link: SchedulerLink | null = null;
   linkState: LinkState = 'none';
-  /** `terminate` was sent in this stop. */
-  terminated = false;
+  /** When `terminate` was sent in this stop (milliseconds); null: not yet. */
+  terminatedAt: number | null = null;
 
   readonly workers = new Map<WorkerId, LiveWorker>();
   readonly addresses = new Map<string, WorkerId>();
@@ -183,7 +183,7 @@ export class ClusterState {
   reset(): void {
     this.link = null;
     this.linkState = 'none';
-    this.terminated = false;
+    this.terminatedAt = null;
     this.workers.clear();
     this.addresses.clear();
     this.draining.clear();

@@ -190,7 +190,7 @@ export class Controller {
       force: record.force,
       schedulerAddress: record.scheduler !== null,
       linkUp: state.linkState === 'up' && state.link?.connected === true,
-      terminated: state.terminated,
+      terminatedAt: state.terminatedAt,
       groups: await planGroups(this._context, state),
       jobs: state.planJobs(),
       limits: this._timings.limits

@@ -133,7 +133,7 @@ async function giveUp(
 }
 
 async function terminate(context: Context, state: ClusterState): Promise<void> {
-  state.terminated = true;
+  state.terminatedAt = Date.now();
   const link = state.link;
   if (link === null) {
     return;

@@ -53,5 +53,5 @@ function summaryOf(record: ClusterRecord, title: string): string {
     idleTimeout === null
       ? 'never stops by itself'
       : `stops after ${formatDuration(idleTimeout)} without work`;
-  return `${groups.join(' and ')} on ${title}; ${end}`;
+  return `${groups.join(' and ')} on ${title.replace(/^This /, 'this ')}; ${end}`;
 }

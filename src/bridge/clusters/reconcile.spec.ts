@@ -63,7 +63,7 @@ function input(options: Partial<PlanInput> = {}): PlanInput {
     force: false,
     schedulerAddress: true,
     linkUp: true,
-    terminated: false,
+    terminatedAt: null,
     groups: [group()],
     jobs: [scheduler],
     limits: DEFAULT_LIMITS,
@@ -361,9 +361,21 @@ describe('a cluster that shall end', () => {
     expect(plan(stopping({ jobs })).actions).toEqual([
       { type: 'terminate-scheduler' }
     ]);
-    expect(plan(stopping({ jobs, terminated: true })).actions).toEqual([
-      { type: 'release', jobs: jobs.map(one => one.id) }
-    ]);
+    expect(plan(stopping({ jobs, terminatedAt: NOW - 5_000 })).actions).toEqual(
+      [{ type: 'release', jobs: jobs.map(one => one.id) }]
+    );
+  });
+
+  it('lets workers that were told to leave exit by themselves before a signal', () => {
+    const jobs = [scheduler, job()];
+    expect(plan(stopping({ jobs, terminatedAt: NOW - 500 }))).toEqual({
+      actions: [],
+      recheckInMs: DEFAULT_LIMITS.leaveMs - 500
+    });
+    const gone = jobs.map(one => ({ ...one, phase: 'ended' as const }));
+    expect(
+      plan(stopping({ jobs: gone, terminatedAt: NOW - 500 })).actions
+    ).toEqual([{ type: 'finish' }]);
   });
 
   it('releases everything at once when the scheduler cannot be asked', () => {

@@ -50,8 +50,8 @@ export type PlanInput = {
   /** The scheduler's address is known and it has not ended. */
   schedulerAddress: boolean;
   linkUp: boolean;
-  /** `terminate` was sent in this stop. */
-  terminated: boolean;
+  /** When `terminate` was sent in this stop (milliseconds); null: not yet. */
+  terminatedAt: number | null;
   groups: readonly PlanGroup[];
   jobs: readonly PlanJob[];
   limits: PlanLimits;
@@ -66,6 +66,8 @@ export type PlanLimits = {
   workerStartMs: number;
   /** The backend has this long to say why a lost worker went, before its job is ended. */
   explanationMs: number;
+  /** What was told to leave has this long to exit by itself, before a signal. */
+  leaveMs: number;
   /** A release is asked for again after this long. */
   releaseRetryMs: number;
   /** A job younger than this is not withdrawn for a dip of an adaptive target. */
@@ -77,6 +79,7 @@ export const DEFAULT_LIMITS: PlanLimits = {
   schedulerStartMs: 120_000,
   workerStartMs: 300_000,
   explanationMs: 1_500,
+  leaveMs: 1_500,
   releaseRetryMs: 5_000,
   jobsPerPass: 1_000
 };
@@ -331,8 +334,14 @@ function planStop(input: PlanInput): Plan {
       recheckInMs: null
     };
   }
-  if (input.linkUp && !input.terminated) {
+  if (input.linkUp && input.terminatedAt === null) {
     return { actions: [{ type: 'terminate-scheduler' }], recheckInMs: null };
+  }
+  // A worker that is closing by itself hangs when a signal interrupts it.
+  const leaving =
+    (input.terminatedAt ?? -Infinity) + input.limits.leaveMs - input.now;
+  if (leaving > 0) {
+    return { actions: [], recheckInMs: leaving };
   }
   const release = live.filter(job =>
     releaseDue({ ...job, draining: false }, input, checks)

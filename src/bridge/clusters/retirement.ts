@@ -212,6 +212,8 @@ async function afterDrain(
     } else if (job.phase !== 'ended') {
       job.endedByUs = true;
       job.phase = 'stopping';
+      // It exits by itself; a signal while it closes would make it hang. Later it is asked for.
+      state.releasedAt.set(job.id, Date.now());
       changed.add(job);
     }
   }

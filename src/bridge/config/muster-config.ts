@@ -109,7 +109,7 @@ export type MusterConfig = {
 export const PACKAGE_FILE: MusterFile = musterFileSchema.parse({
   profiles: {
     'this-host': {
-      title: 'This host, split as Dask does',
+      title: 'This computer, split as Dask does',
       spec: { backend: 'local' }
     }
   }

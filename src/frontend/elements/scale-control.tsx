@@ -32,7 +32,8 @@ export function switchScale(
       maximum: amount
     };
   }
-  return { type: 'fixed', workers: target };
+  // Adaptive and idle is often 0: a fixed 0 would let the next computation wait for ever.
+  return { type: 'fixed', workers: Math.max(1, target) };
 }
 
 /** `[−] 8 [+]` or `0 … 1 TB`, and the switch between fixed and adaptive. */
