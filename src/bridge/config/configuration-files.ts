@@ -3,8 +3,10 @@
  * broken file never takes anything down: what it said last counts on, and the problem is shown.
  */
 import { join } from 'node:path';
+import type { Systems } from '../../backends/batch/systems.js';
 import type { ProfileView } from '../../protocol/index.js';
 import type { Configuration, Limits } from '../clusters/ports.js';
+import { batchSystemsOf } from './batch-systems.js';
 import {
   CONFIG_NAME,
   readConfigFile,
@@ -96,9 +98,17 @@ export class ConfigurationFiles implements Configuration {
     return this.merged.backends[backend]?.options ?? {};
   }
 
+  /** The built-in batch systems, and over them those the files describe. */
+  async batchSystems(): Promise<Systems> {
+    return this.systems ?? (await batchSystemsOf([])).systems;
+  }
+
   /** What is wrong in the files as they lie there now. */
   get problems(): ConfigProblem[] {
-    return this.entries.flatMap(entry => entry.problems);
+    return [
+      ...this.entries.flatMap(entry => entry.problems),
+      ...this.systemProblems
+    ];
   }
 
   /** Files looked at, the strongest first, and whether each is there. */
@@ -153,10 +163,37 @@ export class ConfigurationFiles implements Configuration {
       }
     }
     if (changed) {
+      await this.describeSystems();
       this.merged = this.merge();
       for (const listener of this.listeners) {
         listener();
       }
+    }
+  }
+
+  private async describeSystems(): Promise<void> {
+    const described = this.entries.flatMap(({ path, lastGood }) =>
+      lastGood === null || lastGood.batchSystems.length === 0
+        ? []
+        : [{ file: path, descriptions: lastGood.batchSystems }]
+    );
+    if (described.length === 0) {
+      // The usual case: nothing to load.
+      this.systems = null;
+      this.systemProblems = [];
+      return;
+    }
+    const { systems, problems } = await batchSystemsOf(
+      described,
+      this.systems ?? undefined
+    );
+    this.systems = systems;
+    this.systemProblems = problems;
+    for (const problem of problems) {
+      this.log?.warn(
+        problem,
+        'a batch system in muster.yaml is not right; the others count'
+      );
     }
   }
 
@@ -174,5 +211,8 @@ export class ConfigurationFiles implements Configuration {
   private readonly listeners = new Set<() => void>();
   private readonly timer: NodeJS.Timeout;
   private merged: MusterConfig;
+  /** null: no file describes any. */
+  private systems: Systems | null = null;
+  private systemProblems: ConfigProblem[] = [];
   private looking: Promise<void> | null = null;
 }

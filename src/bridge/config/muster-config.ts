@@ -79,6 +79,14 @@ export const musterFileSchema = z.strictObject({
     .default({}),
   limits: limitsSchema.default({}),
   backends: z.record(backendName, backendSchema).default({}),
+  /**
+   * Batch systems of the site's own, or built-in ones changed (docs/batch-systems/). Each is looked
+   * at by itself, with the others there are (batch-systems.ts): one may be based on another file's.
+   */
+  batchSystems: z
+    .array(z.unknown(), { error: 'must be a list of descriptions' })
+    .max(100, { error: 'at most 100 batch systems' })
+    .default([]),
   /** Defaults of a new cluster's lifetime. */
   lifetime: clusterPatchSchema.shape.lifetime,
   /** Which profile a request without profile and backend begins with. */

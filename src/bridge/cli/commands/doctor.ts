@@ -5,7 +5,10 @@ import type { Command } from 'commander';
 import { MusterError } from '../../../protocol/index.js';
 import type { BackendView } from '../../../protocol/index.js';
 import { MAXIMUM_SOCKET_PATH } from '../../api/unix-socket.js';
+import { batchSystemsOf } from '../../config/batch-systems.js';
+import type { DescribedSystems } from '../../config/batch-systems.js';
 import { CONFIG_NAME, readConfigFile } from '../../config/config-file.js';
+import type { ConfigProblem } from '../../config/config-file.js';
 import { probeInterpreter } from '../../environments/interpreter-probe.js';
 import {
   fileSystemType,
@@ -214,26 +217,38 @@ function existing(folder: string): string {
 
 async function configFindings(paths: string): Promise<Finding[]> {
   const findings: Finding[] = [];
+  const described: DescribedSystems[] = [];
+  const good: string[] = [];
   for (const folder of configPaths(paths)) {
     const file = join(folder, CONFIG_NAME);
     const result = await readConfigFile(file);
     if (result.type === 'read') {
-      findings.push(ok('configuration', file));
+      good.push(file);
+      described.push({ file, descriptions: result.file.batchSystems });
     } else if (result.type === 'broken') {
-      findings.push(
-        ...result.problems.map(problem =>
-          failed(
-            'configuration',
-            `${file}: ${problem.field === null ? '' : `${problem.field}: `}${problem.message}`,
-            'mend the file; it is read again by itself'
-          )
-        )
-      );
+      findings.push(...result.problems.map(problemFinding));
     }
   }
+  const { problems } = described.some(one => one.descriptions.length > 0)
+    ? await batchSystemsOf(described)
+    : { problems: [] };
+  findings.push(
+    ...good
+      .filter(file => problems.every(problem => problem.file !== file))
+      .map(file => ok('configuration', file)),
+    ...problems.map(problemFinding)
+  );
   return findings.length === 0
     ? [ok('configuration', `no ${CONFIG_NAME}; defaults are used`)]
     : findings;
+}
+
+function problemFinding({ file, field, message }: ConfigProblem): Finding {
+  return failed(
+    'configuration',
+    `${file}: ${field === null ? '' : `${field}: `}${message}`,
+    'mend the file; it is read again by itself'
+  );
 }
 
 async function bridgeFindings(context: CliContext): Promise<Finding[]> {
