@@ -28,26 +28,61 @@ export type SpecFlags = {
   kernelspec?: string;
 };
 
-type Body = Record<string, unknown>;
+export type Body = Record<string, unknown>;
 
-export async function specOf(
+/** Who knows profiles and what a backend's options are: a bridge, or the files it would read. */
+export type SpecSource = {
+  /** null: there is none of this name; refusing it is left to who resolves the specification. */
+  profile: (name: string) => Promise<Body | null>;
+  /** JSON schema of a backend's options; null: nothing is known of them. */
+  optionSchema: (backend: unknown) => Promise<Record<string, unknown> | null>;
+  /** Does this host's interpreter exist there? */
+  local: boolean;
+};
+
+export function bridgeSource(client: ApiClient): SpecSource {
+  return {
+    profile: async name => {
+      const profiles = await client.all<ProfileView>('profiles');
+      return profiles.find(profile => profile.name === name)?.spec ?? null;
+    },
+    optionSchema: async name => {
+      const backends = await client.all<BackendView>('backends');
+      return backends.find(one => one.name === name)?.specSchema ?? null;
+    },
+    local: client.local
+  };
+}
+
+/** What the file says, with the flags' name, backend and profile over it. Reads stdin for `-`. */
+export async function beginningOf(
   context: CliContext,
-  client: ApiClient,
   flags: SpecFlags
-): Promise<ClusterSpec> {
+): Promise<Body> {
   const body: Body = { ...(await fromFile(context, flags.file)) };
   for (const field of ['name', 'backend', 'profile'] as const) {
     if (flags[field] !== undefined) {
       body[field] = flags[field];
     }
   }
-  const profile = await profileOf(client, body['profile']);
-  const options = await optionsOf(client, body, profile, flags);
+  return body;
+}
+
+export async function specOf(
+  context: CliContext,
+  source: SpecSource,
+  flags: SpecFlags,
+  beginning?: Body
+): Promise<ClusterSpec> {
+  const body: Body = { ...(beginning ?? (await beginningOf(context, flags))) };
+  const name = body['profile'];
+  const profile = typeof name === 'string' ? await source.profile(name) : null;
+  const options = await optionsOf(source, body, profile, flags);
   const group = groupFlags(flags, options);
   if (group !== null) {
     body['groups'] = withGroup(body['groups'] ?? profile?.['groups'], group);
   }
-  const environment = environmentOf(context, client, body, profile, flags);
+  const environment = environmentOf(context, source, body, profile, flags);
   if (environment !== null) {
     body['environment'] = environment;
   }
@@ -87,20 +122,8 @@ async function fromFile(
   return value as Body;
 }
 
-async function profileOf(
-  client: ApiClient,
-  name: unknown
-): Promise<Body | null> {
-  if (typeof name !== 'string') {
-    return null;
-  }
-  const profiles = await client.all<ProfileView>('profiles');
-  // An unknown one is the API's to refuse, in its own words.
-  return profiles.find(profile => profile.name === name)?.spec ?? null;
-}
-
 async function optionsOf(
-  client: ApiClient,
+  source: SpecSource,
   body: Body,
   profile: Body | null,
   flags: SpecFlags
@@ -109,9 +132,7 @@ async function optionsOf(
     return {};
   }
   const name = body['backend'] ?? profile?.['backend'] ?? 'local';
-  const backends = await client.all<BackendView>('backends');
-  const backend = backends.find(one => one.name === name);
-  return typedOptions(flags.option, backend?.specSchema ?? null);
+  return typedOptions(flags.option, await source.optionSchema(name));
 }
 
 function groupFlags(
@@ -177,7 +198,7 @@ function withGroup(groups: unknown, flags: Body): Body[] {
 /** The interpreter that runs this command, where nothing else is said (specs/api.md §1). */
 function environmentOf(
   context: CliContext,
-  client: ApiClient,
+  source: SpecSource,
   body: Body,
   profile: Body | null,
   flags: SpecFlags
@@ -196,7 +217,7 @@ function environmentOf(
   const decided = [said, profile?.['environment'] as Body | undefined].some(
     one => one?.['python'] != null || one?.['kernelspec'] != null
   );
-  return decided || own === undefined || own === '' || !client.local
+  return decided || own === undefined || own === '' || !source.local
     ? null
     : { ...said, python: own };
 }

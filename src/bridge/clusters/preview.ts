@@ -40,7 +40,10 @@ export function previewView(
 }
 
 /** "2 workers (1 core each) on this computer; stops after 24 h without work". */
-function summaryOf(record: ClusterRecord, title: string): string {
+export function summaryOf(
+  record: Pick<ClusterRecord, 'spec'>,
+  title: string
+): string {
   const groups = record.spec.groups.map(group => {
     const { minimum, maximum } = rangeOf(group);
     const count =

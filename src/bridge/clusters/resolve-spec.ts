@@ -4,6 +4,7 @@
  */
 import type { ResourceManager } from '../../backends/resource-manager.js';
 import type {
+  EnvironmentView,
   ParsedSpec,
   ResolvedSpec,
   Scale,
@@ -24,6 +25,9 @@ import {
 } from '../../protocol/index.js';
 import type { Configuration, Environments, Limits } from './ports.js';
 
+/** What is asked of a backend before anything is requested of it. */
+export type DescribedBackend = Pick<ResourceManager, 'describe' | 'probe'>;
+
 const DEFAULT_MEMORY_ELSEWHERE = 4 * 1024 ** 3;
 
 export type ResolveOptions = {
@@ -31,9 +35,13 @@ export type ResolveOptions = {
   spec: ParsedSpec;
   /** As sent. */
   body: unknown;
-  backends: ReadonlyMap<string, ResourceManager>;
+  backends: ReadonlyMap<string, DescribedBackend>;
   configuration: Configuration;
-  environments: Environments;
+  environments: {
+    resolve: (
+      ...said: Parameters<Environments['resolve']>
+    ) => Promise<Pick<EnvironmentView, 'python'>>;
+  };
   /** Makes the name when none is said. */
   makeName: () => string;
 };
@@ -166,7 +174,7 @@ type ParsedGroup = NonNullable<ParsedSpec['groups']>[number];
 
 function resolveGroups(
   spec: ParsedSpec,
-  backend: ResourceManager,
+  backend: DescribedBackend,
   host: Host | null,
   defaults: Record<string, unknown>
 ): WorkerGroup[] {
@@ -206,7 +214,7 @@ export function daskSplit(cores: number): {
 function resolveGroup(
   group: ParsedGroup,
   index: number,
-  backend: ResourceManager,
+  backend: DescribedBackend,
   host: Host | null,
   defaults: Record<string, unknown>
 ): WorkerGroup {
@@ -329,7 +337,7 @@ function defaultMemory(cores: number, scale: Scale, host: Host | null): number {
 
 function checkScheduler(
   placement: 'bridge' | 'job',
-  backend: ResourceManager
+  backend: DescribedBackend
 ): void {
   const allowed = backend.describe().capabilities.schedulerPlacement;
   if (!allowed.includes(placement)) {

@@ -5,7 +5,6 @@ import type {
   ClusterEvent,
   ClusterView,
   Page,
-  PreviewView,
   Scale,
   WorkerView
 } from '../../../protocol/index.js';
@@ -13,8 +12,8 @@ import { adaptiveScale, duration, fixedScale, whole } from '../amounts.js';
 import type { ApiClient } from '../api-client.js';
 import type { CliContext } from '../context.js';
 import { CliFailure, EXIT, usage } from '../failure.js';
-import { printable, printableLines } from '../printable.js';
-import { specOf } from '../spec-builder.js';
+import { printable } from '../printable.js';
+import { bridgeSource, specOf } from '../spec-builder.js';
 import type { SpecFlags } from '../spec-builder.js';
 import {
   causes,
@@ -24,6 +23,7 @@ import {
   waitFor
 } from '../waiting.js';
 import { path } from './look.js';
+import { preview, previewThere } from './preview.js';
 import type { Run } from './look.js';
 
 type WaitFlags = { wait?: boolean; timeout?: string };
@@ -167,11 +167,11 @@ async function create(
       ? null
       : whole(flags.wait, '--wait');
   if (flags.dryRun === true) {
-    await preview(context, flags);
+    await previewThere(context, flags);
     return;
   }
   const client = await context.bridge();
-  const spec = await specOf(context, client, flags);
+  const spec = await specOf(context, bridgeSource(client), flags);
   // One key for one run: an answer lost on the way never makes a second cluster.
   const made = await client.post<ClusterView>('clusters', spec, {
     'idempotency-key': randomUUID()
@@ -187,33 +187,6 @@ async function create(
     cluster,
     () =>
       `${printable(cluster.name)} (${cluster.id}): ${cluster.phase}, ${connectedOf(cluster)} of ${targetOf(cluster)} workers connected\n`
-  );
-}
-
-async function preview(context: CliContext, flags: SpecFlags): Promise<void> {
-  const client = await context.bridge();
-  const spec = await specOf(context, client, flags);
-  const view = await client.post<PreviewView>('preview', spec);
-  context.answer(view, () =>
-    [
-      `${printable(view.summary)}\n`,
-      ...view.jobs.map(job => {
-        const remarks = [
-          ...job.notHonoured.map(what => `not honoured: ${what}`),
-          ...job.warnings.map(what => `warning: ${what}`)
-        ].map(line => `# ${printable(line)}\n`);
-        const variables = Object.entries(job.environment).map(
-          ([name, value]) => `${printable(name)}=${printable(value)}\n`
-        );
-        return [
-          `\n${context.tone(`# ${job.count} × ${job.group ?? 'scheduler'}`, 'head')}\n`,
-          ...remarks,
-          ...variables,
-          `${job.argv.map(part => printable(part)).join(' ')}\n`,
-          ...(job.script === null ? [] : [`\n${printableLines(job.script)}\n`])
-        ].join('');
-      })
-    ].join('')
   );
 }
 

@@ -11,6 +11,11 @@ import {
   type FieldFlag,
   type FieldValues
 } from '../field-flags.js';
+import {
+  batchProfileOf,
+  ownConfiguration,
+  siteOptions
+} from '../own-configuration.js';
 import type { Run } from './look.js';
 
 const MEMORY_SCOPES = ['job', 'node', 'cpu', 'task', 'gpu'];
@@ -181,16 +186,13 @@ async function header(
   command: readonly string[],
   flags: HeaderFlags
 ): Promise<void> {
-  const {
-    batchProfileSchema,
-    schedulingFor,
-    shellWords,
-    SpecError,
-    withSiteSystems
-  } = await import('../../../backends/index.js');
+  const { schedulingFor, shellWords, SpecError, withSiteSystems } =
+    await import('../../../backends/index.js');
   try {
+    const configuration = await ownConfiguration(context);
     const known = withSiteSystems(
-      flags.system === undefined ? [] : [await described(flags.system)]
+      flags.system === undefined ? [] : [await described(flags.system)],
+      await configuration.batchSystems()
     );
     const facts = known.get(
       oneOf('--backend', flags.backend, [...known.keys()])
@@ -198,20 +200,20 @@ async function header(
     if (facts === undefined) {
       throw usage(`--backend: there is no '${flags.backend}'`);
     }
-    const profile = batchProfileSchema.safeParse({ site: siteOf(flags.site) });
-    if (!profile.success) {
-      throw usage(`--site: ${profile.error.issues[0]?.message ?? 'is wrong'}`);
-    }
+    const profile = await batchProfileOf(configuration, facts, {
+      ...siteOptions(configuration.backendDefaults(facts.name), facts),
+      ...siteOf(flags.site)
+    });
     const system = schedulingFor(facts);
     const spec = system.job(
       { ...fieldsOf(FIELDS, flags), ...memoryOf(flags) },
-      profile.data
+      profile
     );
-    const made = system.resourceHeader(spec, profile.data);
+    const made = system.resourceHeader(spec, profile);
     const script =
       command.length === 0
         ? null
-        : system.renderScript(spec, shellWords(command), profile.data);
+        : system.renderScript(spec, shellWords(command), profile);
     for (const field of made.notHonoured) {
       context.note(`note: ${facts.title} does not carry out ${field}`);
     }
