@@ -167,7 +167,7 @@ def help_of(*command: str) -> str:
 def commands() -> frozenset[str]:
     """Of ``muster --help``, with other names they have."""
     listed = help_of().partition("\nCommands:\n")[2]
-    names = re.findall(r"^  ([a-z]+(?:\|[a-z]+)*)(?: |$)", listed, re.MULTILINE)
+    names = re.findall(r"^  ([a-z-]+(?:\|[a-z-]+)*)(?: |$)", listed, re.MULTILINE)
     return frozenset(name for entry in names for name in entry.split("|"))
 
 
@@ -204,7 +204,7 @@ def test_every_command_and_option_it_shows_exists(document: Path, built: Path) -
 
 
 def test_every_command_has_its_place_in_the_document(built: Path) -> None:
-    headings = set(re.findall(r"^### (\w+)$", COMMANDS.read_text(), re.MULTILINE))
+    headings = set(re.findall(r"^### ([\w-]+)$", COMMANDS.read_text(), re.MULTILINE))
     assert headings - commands() == set()
     # `ls` is another name of `list`.
     assert commands() - headings == {"ls"}

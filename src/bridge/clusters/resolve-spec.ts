@@ -41,7 +41,7 @@ export type ResolveOptions = {
     resolve: (
       ...said: Parameters<Environments['resolve']>
     ) => Promise<Pick<EnvironmentView, 'python'>>;
-  };
+  } & Partial<Omit<Environments, 'resolve'>>;
   /** Makes the name when none is said. */
   makeName: () => string;
 };
