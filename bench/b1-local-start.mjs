@@ -1,7 +1,7 @@
 /**
  * B1: request → N local workers registered with the scheduler, against `distributed.LocalCluster`.
- * cold: a bridge just started, nothing imported anywhere but in the peer's process (in its favour);
- * warm: a bridge that had a cluster of the same interpreter before.
+ * cold: nothing imported yet on either side: a bridge just started, a Python just started;
+ * warm: a bridge that had a cluster of the same interpreter before, a Python that has imported.
  */
 import 'reflect-metadata';
 import { spawn } from 'node:child_process';
@@ -62,7 +62,7 @@ export async function benchmark({
       for (const kind of ['cold', 'warm']) {
         const ratio = ratioOf(
           of(`muster ${kind}, TLS`),
-          of('LocalCluster, TLS'),
+          of(`LocalCluster ${kind}, TLS`),
           random
         );
         ratios.push({
@@ -77,6 +77,10 @@ export async function benchmark({
         name: `${n} workers, muster warm with TLS / LocalCluster without`,
         ...ratioOf(of('muster warm, TLS'), of('LocalCluster, no TLS'), random)
       });
+      ratios.push({
+        name: `${n} workers, muster cold / LocalCluster warm, both TLS`,
+        ...ratioOf(of('muster cold, TLS'), of('LocalCluster warm, TLS'), random)
+      });
     }
   } finally {
     await peer.stop();
@@ -87,7 +91,7 @@ export async function benchmark({
     rows,
     ratios,
     notes: [
-      "The peer's process has imported distributed before the clock starts, in every row. Its import of about 1 s is what a fresh kernel pays besides.",
+      'Cold: ours includes the import in the pool, the peer its interpreter and import; the start of the bridge itself is B11. Warm: both have imported.',
       'Readiness is the scheduler reporting N workers: in the peer by its own scheduler object every 2 ms, here through the API every 5 ms, so our side includes up to 5 ms of looking.',
       'Certificates of the peer are made before the clock starts (in its favour), ours inside the measured time.',
       'Memory limits are off on both sides.'
@@ -110,7 +114,16 @@ async function measureSize({ n, peer, python, rounds, random, log }) {
             await bridge.stop();
           }
         },
-        'LocalCluster, TLS': () => peer.order(n, true),
+        'LocalCluster cold, TLS': async () => {
+          const fresh = await startPeer(python, peer.certificate);
+          try {
+            const round = await fresh.order(n, true);
+            return { ...round, ms: fresh.importMs + round.ms };
+          } finally {
+            await fresh.stop();
+          }
+        },
+        'LocalCluster warm, TLS': () => peer.order(n, true),
         'muster warm, TLS': async () => {
           await sleep(PAUSE_MS);
           return oneCluster(warmBridge, n, python, true);
@@ -169,9 +182,11 @@ async function oneCluster(bridge, n, python, tls) {
   return timeout ? { ms, timeout } : { ms };
 }
 
-export async function startPeer(python) {
+/** @param given a certificate made before; null: one of its own. */
+export async function startPeer(python, given = null) {
   const folder = mkdtempSync(join(tmpdir(), 'mp-'));
-  const certificate = await makeCertificate(folder);
+  const certificate = given ?? (await makeCertificate(folder));
+  const begun = performance.now();
   const child = spawn(python, ['bench/programs/local_cluster.py'], {
     stdio: ['pipe', 'pipe', 'ignore']
   });
@@ -187,6 +202,9 @@ export async function startPeer(python) {
   };
   await next();
   return {
+    certificate,
+    /** From the start of its interpreter until Dask is imported. */
+    importMs: performance.now() - begun,
     async order(workers, tls) {
       child.stdin.write(
         `${JSON.stringify({ workers, certificate: tls ? certificate : null })}\n`

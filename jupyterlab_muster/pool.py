@@ -70,6 +70,10 @@ HELPFUL = (
     "distributed.dashboard.scheduler",
     "bokeh.server.server",
     "numpy",
+    # Lazy in numpy 2, and asked for by every child to be seeded anew.
+    "numpy.random",
+    "tornado.platform.asyncio",
+    "dask.distributed",
     "lz4",
 )
 STANDBY_FILES = (
