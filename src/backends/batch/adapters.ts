@@ -64,9 +64,39 @@ const condor: Adapter = (job, record) => {
   return { ...job, exit, ...(stale ? { endsAt: null } : {}) };
 };
 
+/**
+ * Slurm's JSON keeps exit code and signal apart, each perhaps unset, under names that changed
+ * (23.02 `signal_id`, later `id`).
+ */
+const slurmExit: Adapter = (job, record) => {
+  const number = (...keys: string[]): number => {
+    const text = keys.map(key => record[key]).find(one => one !== undefined);
+    return text !== undefined && /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  };
+  const signal = number(
+    'exit_code.signal.id',
+    'exit_code.signal.signal_id',
+    'exit_code.signal.id.number'
+  );
+  const code = number('exit_code.return_code.number');
+  if (!job.final || (Number.isNaN(signal) && Number.isNaN(code))) {
+    return job;
+  }
+  return {
+    ...job,
+    exit:
+      signal > 0 && signal < 65
+        ? { code: null, signal: signalName(signal) }
+        : Number.isNaN(code)
+          ? null
+          : { code, signal: null }
+  };
+};
+
 const ADAPTERS: Readonly<Record<string, Adapter>> = {
   condor,
   'sge-limits': sgeLimits,
+  'slurm-exit': slurmExit,
   'walltime-used-up': walltimeUsedUp
 };
 

@@ -190,6 +190,10 @@ export function exit(found: Found | null): Exit | null {
         return null;
       }
       const signal = Number(match[2]);
+      // 0:125 is Slurm's mark of an OOM kill; no signal has that number.
+      if (signal > 64) {
+        return null;
+      }
       return signal > 0
         ? { code: null, signal: signalName(signal) }
         : { code: Number(match[1]), signal: null };

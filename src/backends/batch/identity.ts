@@ -9,6 +9,8 @@ export type IdParts = {
   seq: string;
   index: string | null;
   server: string | null;
+  /** `index` is that of a component of a heterogeneous job, not of an array's element. */
+  component: boolean;
   /** The id stands for a whole array. */
   whole: boolean;
 };
@@ -24,6 +26,7 @@ export function readId(facts: SystemFacts, text: string): IdParts | null {
     seq: canonicalSequence(groups['seq']),
     index: index === undefined || index === '' ? null : String(Number(index)),
     server: groups['server'] ?? null,
+    component: groups['component'] !== undefined,
     whole: index === ''
   };
 }

@@ -92,7 +92,9 @@ function identityOf(
     return {
       indices: null,
       id: written,
-      part: { masterId: own.seq, arrayIndex: Number(own.index) }
+      part: own.component
+        ? { masterId: own.seq }
+        : { masterId: own.seq, arrayIndex: Number(own.index) }
     };
   }
   const master = wordOrNull(get('master'));
@@ -236,8 +238,10 @@ function deadline(
     : null;
 }
 
-function plus(from: string, seconds: number): string {
-  return new Date(Date.parse(from) + Math.round(seconds) * 1000)
-    .toISOString()
-    .replace(/\.\d{3}Z$/, 'Z');
+/** null: beyond what a date can be, which no deadline is. */
+function plus(from: string, seconds: number): string | null {
+  const at = Date.parse(from) + Math.round(seconds) * 1000;
+  return Math.abs(at) < 8.64e15
+    ? new Date(at).toISOString().replace(/\.\d{3}Z$/, 'Z')
+    : null;
 }

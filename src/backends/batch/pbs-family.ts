@@ -47,6 +47,13 @@ export const PBS_TABLES = {
   }
 } as const;
 
+/** Tables cut a long name of the server and mark it: `1234.polaris-pb*`. */
+export const PBS_CUT_ID: FieldSource = {
+  from: 'id',
+  as: 'text',
+  match: '^[^*]+?(?=\\.?\\*|$)'
+};
+
 export const PBS_ENDINGS = [
   // Rows tell that it ended, not how; the full layout or the history does.
   {
@@ -90,13 +97,21 @@ export const PBS_PENDING = [
     reason: 'partition',
     stuck: true
   },
-  { pattern: 'has reached .*limit|would exceed', reason: 'limit' },
+  {
+    pattern: 'has reached .*limit|limit reached|would exceed',
+    reason: 'limit'
+  },
   {
     pattern:
-      'Not enough (free nodes|of the right type of nodes)|nodes? (is|are) down|offline',
+      'Not enough (free nodes|of the right type of nodes)|nodes? (is|are) down|offline|ineligible state',
     reason: 'node'
   },
-  { pattern: 'Insufficient amount', reason: 'resources' },
+  {
+    pattern:
+      'Insufficient amount|No available resources|too few free resources',
+    reason: 'resources'
+  },
+  { pattern: 'higher priority|starving job', reason: 'priority' },
   { pattern: 'held by', reason: 'held', stuck: true },
   { pattern: 'reservation', reason: 'reservation' },
   { pattern: 'dedicated time|prime', reason: 'reservation' }
@@ -142,7 +157,7 @@ export const PBS_ORDER_ANSWERS = [
 export const PBS_REJECTIONS = [
   {
     pattern:
-      'Unknown queue|Queue is not enabled|queue is disabled|ACL rejected',
+      'Unknown queue|Queue is not enabled|queue is disabled|ACL rejected|Access to queue is denied',
     reason: 'partition',
     field: 'queue'
   },
@@ -191,7 +206,7 @@ export const PBS_REJECTIONS = [
   },
   {
     pattern:
-      'violates queue and/or server resource limits|exceeds queue resource limits',
+      'violates queue and/or server resource limits|exceeds queue (and\\/or server )?resource limits',
     reason: 'limit'
   },
   { pattern: 'Array job exceeds', reason: 'limit', field: 'array' },
@@ -204,6 +219,8 @@ export const PBS_REJECTIONS = [
     pattern: 'Bad [UG]ID for job execution|Invalid account',
     reason: 'account'
   },
+  { pattern: 'Invalid project', reason: 'account', field: 'project' },
+  { pattern: 'rejected by all possible destinations', reason: 'resources' },
   {
     pattern: 'illegal -N value|Job name is too long',
     reason: 'syntax',

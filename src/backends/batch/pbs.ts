@@ -1,6 +1,7 @@
 /** PBS Pro and OpenPBS. Recorded on OpenPBS 23.06.06 with job history on. */
 import {
   PBS_BLOCKS,
+  PBS_CUT_ID,
   PBS_DEPENDENCY,
   PBS_ENDINGS,
   PBS_ID,
@@ -72,7 +73,7 @@ const FORMS: FormInput[] = [
     text: '^Job ID\\s+Username',
     reader: PBS_TABLES.wide,
     fields: {
-      id: 'id',
+      id: PBS_CUT_ID,
       name: 'name',
       user: 'user',
       state: 'state',
@@ -84,7 +85,7 @@ const FORMS: FormInput[] = [
     name: 'table',
     text: '^Job id\\s+Name',
     reader: PBS_TABLES.plain,
-    fields: { id: 'id', name: 'name', user: 'user', state: 'state' }
+    fields: { id: PBS_CUT_ID, name: 'name', user: 'user', state: 'state' }
   }
 ];
 
@@ -232,7 +233,11 @@ export const pbs = defineSystem({
     empty: ['Unknown queue']
   },
   states: { ...PBS_STATES },
-  rules: [...PBS_ENDINGS],
+  rules: [
+    // MoM ended it over its limit of (virtual) memory.
+    { if: { state: '^[FX]$', exit: '^-2[67]$' }, then: 'OUT_OF_MEMORY' },
+    ...PBS_ENDINGS
+  ],
   pending: [...PBS_PENDING],
   adapters: ['walltime-used-up'],
   cancel: {

@@ -5,7 +5,7 @@
 import { defineSystem } from './specification.js';
 
 const OTHER_ROW =
-  '\\s+(?<date>\\d\\d/\\d\\d/\\d{4} \\d\\d:\\d\\d:\\d\\d)(?:\\s+(?<queue>\\S+@\\S+))?\\s+(?<slots>\\d+|MASTER|SLAVE)(?:\\s+(?<tasks>\\d[\\d,:-]*))?\\s*$';
+  '\\s+(?<date>\\d\\d/\\d\\d/\\d{4} \\d\\d:\\d\\d:\\d\\d(?:\\.\\d+)?)(?:\\s+(?<queue>\\S+@\\S+))?\\s+(?<slots>\\d+|MASTER|SLAVE)(?:\\s+(?<tasks>\\d[\\d,:-]*))?\\s*$';
 
 export const sge = defineSystem({
   name: 'sge',
@@ -219,7 +219,8 @@ export const sge = defineSystem({
         field: 'name'
       },
       {
-        pattern: 'project .* does not exist|no project|project .* not valid',
+        pattern:
+          'project .* does not exist|no (access to )?project|project .* not valid',
         reason: 'account',
         field: 'project'
       },
@@ -383,10 +384,15 @@ export const sge = defineSystem({
     ],
     missing: [
       'Following jobs do not exist',
-      'job id (?<id>\\d+) not found',
+      'job (?:id|name) (?<id>\\d+) not found',
       'Job-array tasks (?<id>\\S+) not found'
     ],
-    unsupported: ['^usage:', 'Unknown option', 'no accounting'],
+    unsupported: [
+      '^usage:',
+      'Unknown option',
+      'no accounting',
+      'no jobs running since startup'
+    ],
     empty: [
       'is not a parallel environment',
       'No cluster queue or queue instance matches',
@@ -405,6 +411,12 @@ export const sge = defineSystem({
     // Accounting: "failed" is the state, the exit status beside it.
     { if: { state: '^37$' }, then: 'TIMEOUT' },
     { if: { state: '^(19|21)$' }, then: 'NODE_FAIL' },
+    // That run ended, the job goes back to the queue.
+    {
+      if: { state: '^2[45]$' },
+      then: 'PENDING',
+      pending: 'requeued'
+    },
     { if: { state: '^0$', exit: '^0\\b' }, then: 'COMPLETED' },
     { if: { state: '^\\d+$' }, then: 'FAILED' },
     // Letters pile up: deletion outranks error, error suspension, suspension the rest.
@@ -434,6 +446,11 @@ export const sge = defineSystem({
     forceArgv: ['qdel', '-f', '{extra}', '{ids}'],
     answers: [
       { pattern: 'denied: job "(?<id>\\S+)" does not exist', code: 'GONE' },
+      {
+        pattern:
+          'necessary privileges to (?:delete|modify|suspend) (?:the )?job(?:-array task)? "?(?<id>\\d+(?:\\.\\d+)?)',
+        code: 'DENIED'
+      },
       { pattern: 'invalid queue or job "(?<id>\\S+)"', code: 'GONE' },
       {
         pattern:

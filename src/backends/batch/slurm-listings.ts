@@ -298,21 +298,23 @@ export const SLURM_HISTORY_FORMS: SystemFactsInput['status']['forms'] = [
         'JobName'
       ],
       columnsFrom: ['-o', '--format'],
-      columnPattern: '(?<column>[A-Za-z]+)(?:%-?\\d+)?'
+      columnPattern: '(?<column>[A-Za-z]+)(?:%-?\\d+)?',
+      only: '^\\d',
+      banner: '^[Jj]ob[Ii][Dd](?:[Rr]aw)?\\|'
     },
     fields: {
-      id: 'JobID',
-      name: 'JobName',
+      id: { from: ['JobID', 'jobid'] },
+      name: { from: ['JobName', 'jobname'] },
       token: 'Comment',
-      state: { from: 'State', match: '^[^|]+' },
-      reason: 'Reason',
-      exit: { from: 'ExitCode', as: 'exitPair', match: '^[^|]+' },
-      submit: { from: 'Submit', as: 'time' },
-      start: { from: 'Start', as: 'time' },
-      end: { from: 'End', as: 'time' },
-      limit: { from: 'Timelimit', as: 'durationSlurm' },
-      used: { from: 'Elapsed', as: 'durationSlurm' },
-      nodes: { from: 'NodeList', as: 'hosts' }
+      state: { from: ['State', 'state'], match: '^[^|]+' },
+      reason: { from: ['Reason', 'reason'] },
+      exit: { from: ['ExitCode', 'exitcode'], as: 'exitPair', match: '^[^|]+' },
+      submit: { from: ['Submit', 'submit'], as: 'time' },
+      start: { from: ['Start', 'start'], as: 'time' },
+      end: { from: ['End', 'end'], as: 'time' },
+      limit: { from: ['Timelimit', 'timelimit'], as: 'durationSlurm' },
+      used: { from: ['Elapsed', 'elapsed'], as: 'durationSlurm' },
+      nodes: { from: ['NodeList', 'nodelist'], as: 'hosts' }
     },
     ignore: { id: '\\.' }
   }

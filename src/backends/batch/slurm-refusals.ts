@@ -85,7 +85,8 @@ export const SLURM_REJECTIONS: SystemFactsInput['submit']['rejections'] = [
     field: 'constraint'
   },
   {
-    pattern: 'generic resource|Invalid --gpus|Invalid GRES',
+    pattern:
+      'generic resource|Invalid --gpus|Invalid GRES|GRES option|--gpus-per-task',
     reason: 'resources',
     field: 'gpusPerTask'
   },

@@ -337,18 +337,34 @@ export const slurm = defineSystem({
     {
       if: {
         state: '^(PD|PENDING)',
-        reason: '^(JobHeld|launch failed requeued held|job requeued in held)'
+        reason:
+          '^(JobHeld|JobHoldMaxRequeue|launch failed requeued held|job requeued in held)'
       },
       then: 'HELD',
       pending: 'held',
       stuck: true
     },
     { if: { state: 'PENDING' }, then: 'PENDING' },
-    { if: { state: '^RUNNING,' }, then: 'RUNNING' }
+    {
+      if: { state: '^RUNNING,.*\\b(CONFIGURING|POWER_UP_NODE)\\b' },
+      then: 'STARTING'
+    },
+    { if: { state: '^RUNNING,.*\\bSTOPPED\\b' }, then: 'SUSPENDED' },
+    { if: { state: '^RUNNING,' }, then: 'RUNNING' },
+    // Flags that say nothing about where the job stands: the state before them counts.
+    { if: { state: '^COMPLETED,' }, then: 'COMPLETED' },
+    { if: { state: '^CANCELLED,' }, then: 'CANCELLED' },
+    { if: { state: '^(FAILED|BOOT_FAIL),' }, then: 'FAILED' },
+    { if: { state: '^(TIMEOUT|DEADLINE),' }, then: 'TIMEOUT' },
+    { if: { state: '^NODE_FAIL,' }, then: 'NODE_FAIL' },
+    { if: { state: '^OUT_OF_MEMORY,' }, then: 'OUT_OF_MEMORY' },
+    { if: { state: '^PREEMPTED,' }, then: 'PREEMPTED' },
+    { if: { state: '^SUSPENDED,' }, then: 'SUSPENDED' }
   ],
   pending: [
     {
-      pattern: '^(JobHeld|.*requeued in held|launch failed requeued held)',
+      pattern:
+        '^(JobHeld|JobHoldMaxRequeue|.*requeued in held|launch failed requeued held)',
       reason: 'held',
       stuck: true
     },
@@ -361,6 +377,10 @@ export const slurm = defineSystem({
     { pattern: '^Partition', reason: 'partition', stuck: true },
     { pattern: '^(Bad|Invalid)', reason: 'resources', stuck: true },
     { pattern: '^JobArrayTaskLimit', reason: 'limit' },
+    { pattern: '^MaxMemPerLimit', reason: 'limit', stuck: true },
+    { pattern: '^BurstBuffer', reason: 'resources' },
+    { pattern: '^DeadLine', reason: 'time', stuck: true },
+    { pattern: '^FrontEndDown', reason: 'node', stuck: true },
     {
       pattern: '^(Assoc|QOS|MaxJobs|AccountingPolicy)',
       reason: 'limit',
@@ -376,6 +396,7 @@ export const slurm = defineSystem({
       stuck: true
     }
   ],
+  adapters: ['slurm-exit'],
   cancel: {
     argv: ['scancel', '-v', ['-M', '{cluster}'], '{extra}', '{ids}'],
     softArgv: [

@@ -15,7 +15,7 @@ export function parseSubmit(
   profile: BatchProfile = NO_PROFILE
 ): SubmitResult {
   const { rc, stderr } = output;
-  const stdout = output.stdout.replaceAll('\r', '');
+  const stdout = uncoloured(output.stdout).replaceAll('\r', '');
   const streams = { rc, stdout: output.stdout, stderr };
   const found = findIds(facts, stdout, profile);
   const message = ownWords(stderr, stdout);
@@ -66,6 +66,12 @@ export function parseSubmit(
     ...said,
     ...streams
   };
+}
+
+/** Wrappers of some sites colour what sbatch says, terminal or not. */
+function uncoloured(text: string): string {
+  // eslint-disable-next-line no-control-regex -- the escape character is what is looked for
+  return text.replace(/\u001b\[[0-9;?]{0,32}[A-Za-z]/g, '');
 }
 
 /** Stopped from outside (128 + TERM or KILL, `timeout`): nothing is known. */

@@ -1,6 +1,7 @@
 /** Torque (with Moab's commands as site data). Recorded on the master branch after 6.0. */
 import {
   PBS_BLOCKS,
+  PBS_CUT_ID,
   PBS_DEPENDENCY,
   PBS_ENDINGS,
   PBS_ID,
@@ -151,7 +152,7 @@ export const torque = defineSystem({
         text: '^Job ID\\s+Username',
         reader: PBS_TABLES.wide,
         fields: {
-          id: 'id',
+          id: PBS_CUT_ID,
           name: 'name',
           user: 'user',
           state: 'state',
@@ -162,7 +163,7 @@ export const torque = defineSystem({
         name: 'table',
         text: '^Job ID\\s+Name',
         reader: PBS_TABLES.plain,
-        fields: { id: 'id', name: 'name', user: 'user', state: 'state' }
+        fields: { id: PBS_CUT_ID, name: 'name', user: 'user', state: 'state' }
       }
     ]
   },
@@ -173,7 +174,12 @@ export const torque = defineSystem({
     empty: ['Unknown queue']
   },
   states: { ...PBS_STATES },
-  rules: [...PBS_ENDINGS],
+  rules: [
+    // JOB_EXEC_OVERLIMIT_MEM and _WT of Torque; PBS means other things by them.
+    { if: { state: '^C$', exit: '^-10$' }, then: 'OUT_OF_MEMORY' },
+    { if: { state: '^C$', exit: '^-11$' }, then: 'TIMEOUT' },
+    ...PBS_ENDINGS
+  ],
   pending: [...PBS_PENDING],
   adapters: ['walltime-used-up'],
   cancel: {

@@ -129,8 +129,17 @@ export function readNativeDuration(
     case 'seconds':
       return readNumber(compact, 1);
     case 'minutes':
-      return readNumber(compact, 60);
+      return readMinutes(compact);
   }
+}
+
+/** Slurm's JSON before 23.02 prints its INFINITE and NO_VAL as they are. */
+function readMinutes(text: string): Walltime | null {
+  return text === '4294967295'
+    ? 'unlimited'
+    : text === '4294967294'
+      ? null
+      : readNumber(text, 60);
 }
 
 function readNumber(text: string, factor: number): number | null {

@@ -18,6 +18,14 @@ export function optionValue(
       if (word === option && !option.endsWith('=')) {
         return argv[at + 1] ?? null;
       }
+      // `-no FORMAT`: single letters may be run together, the one with a value last.
+      if (
+        /^-[A-Za-z]$/.test(option) &&
+        /^-[A-Za-z]{2,4}$/.test(word) &&
+        word.endsWith(option.slice(1))
+      ) {
+        return argv[at + 1] ?? null;
+      }
       const prefix = option.endsWith('=') ? option : `${option}=`;
       if (
         (option.startsWith('--') || option.endsWith('=')) &&

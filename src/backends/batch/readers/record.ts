@@ -13,6 +13,12 @@ export function flatten(
     } else {
       value.forEach((one, at) => flatten(one, `${prefix}.${at}`, into));
     }
+  } else if (isOptionalNumber(value)) {
+    // Slurm 23 and later: a number nobody set stands there as 0, one without a bound too.
+    if (value.infinite || value.set) {
+      into[prefix] = value.infinite ? 'infinite' : text(value.number);
+      into[`${prefix}.number`] = into[prefix];
+    }
   } else if (value !== null && typeof value === 'object') {
     for (const [key, one] of Object.entries(value)) {
       flatten(one, prefix === '' ? key : `${prefix}.${key}`, into);
@@ -21,6 +27,20 @@ export function flatten(
     into[prefix] = text(value);
   }
   return into;
+}
+
+type OptionalNumber = { set: boolean; infinite: boolean; number: unknown };
+
+function isOptionalNumber(value: unknown): value is OptionalNumber {
+  return (
+    value !== null &&
+    typeof value === 'object' &&
+    'number' in value &&
+    'set' in value &&
+    typeof value.set === 'boolean' &&
+    'infinite' in value &&
+    typeof value.infinite === 'boolean'
+  );
 }
 
 function text(value: unknown): string {

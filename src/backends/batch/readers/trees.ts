@@ -14,11 +14,27 @@ export function readJson(
   if (text.trim() === '') {
     return [];
   }
-  try {
-    return records(JSON.parse(text, keepDigits), at, keyAs);
-  } catch {
-    return null;
+  const tree = parsedBehindBanner(text);
+  return tree === undefined ? null : records(tree, at, keyAs);
+}
+
+/**
+ * Sites greet on stdout, and tools warn there: the document may begin on a later line, but always
+ * runs to the end of the text. undefined: there is none.
+ */
+function parsedBehindBanner(text: string): unknown {
+  let tries = 0;
+  for (const begin of text.matchAll(/^[ \t]*[{[]/gm)) {
+    try {
+      return JSON.parse(text.slice(begin.index), keepDigits) as unknown;
+    } catch {
+      tries += 1;
+      if (tries === 20) {
+        break;
+      }
+    }
   }
+  return undefined;
 }
 
 function keepDigits(
