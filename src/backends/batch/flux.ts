@@ -238,7 +238,7 @@ export const flux = defineSystem({
       {
         name: 'json',
         argv: ['--json'],
-        text: '^\\s*\\{',
+        text: '^[ \\t]*\\{',
         reader: { type: 'json', at: ['jobs'] },
         fields: FIELDS
       },
@@ -297,7 +297,7 @@ export const flux = defineSystem({
     forms: [
       {
         name: 'json',
-        text: '^\\s*\\{',
+        text: '^[ \\t]*\\{',
         reader: { type: 'json', at: ['jobs'] },
         fields: FIELDS
       }

@@ -49,7 +49,7 @@ const JSON_FORM: Pick<StatusForm, 'name' | 'reader' | 'fields'> & {
 } = {
   name: 'json',
   argv: ['-json'],
-  text: '^\\s*\\[',
+  text: '^[ \\t]*\\[',
   reader: { type: 'json', at: [] },
   fields: FIELDS
 };
@@ -268,7 +268,7 @@ export const htcondor = defineSystem({
       },
       {
         name: 'rows',
-        text: '^\\s*ID\\s+OWNER\\s+SUBMITTED\\s+RUN_TIME\\s+ST',
+        text: '^[ \\t]*ID\\s+OWNER\\s+SUBMITTED\\s+RUN_TIME\\s+ST',
         reader: {
           type: 'table',
           start: '^\\s*\\d+\\.\\d+\\s',
@@ -279,7 +279,7 @@ export const htcondor = defineSystem({
       },
       {
         name: 'held',
-        text: '^\\s*ID\\s+OWNER\\s+HELD_SINCE',
+        text: '^[ \\t]*ID\\s+OWNER\\s+HELD_SINCE',
         reader: {
           type: 'table',
           start: '^\\s*\\d+\\.\\d+\\s',
@@ -298,7 +298,7 @@ export const htcondor = defineSystem({
       },
       {
         name: 'running',
-        text: '^\\s*ID\\s+OWNER\\s+SUBMITTED\\s+RUN_TIME\\s+HOST',
+        text: '^[ \\t]*ID\\s+OWNER\\s+SUBMITTED\\s+RUN_TIME\\s+HOST',
         reader: {
           type: 'table',
           start: '^\\s*\\d+\\.\\d+\\s',
@@ -340,7 +340,7 @@ export const htcondor = defineSystem({
       { ...JSON_FORM, states: { 3: 'CANCELLED' } },
       {
         name: 'rows',
-        text: '^\\s*ID\\s+OWNER\\s+SUBMITTED',
+        text: '^[ \\t]*ID\\s+OWNER\\s+SUBMITTED',
         reader: {
           type: 'table',
           start: '^\\s*\\d+\\.\\d+\\s',

@@ -2,6 +2,7 @@
 import { duration, find, wordOrNull } from './decode.js';
 import { chooseForm } from './status.js';
 import { readNativeSize } from './memory-size.js';
+import { message } from './readers/lines.js';
 import { read, type TextRecord } from './readers/read.js';
 import type { CommandOutput, LimitsResult, QueueLimits } from './results.js';
 import type { LimitsSource, SystemFacts } from './specification.js';
@@ -30,7 +31,8 @@ export function parseLimits(
     one => context.what === undefined || one.what === context.what
   );
   const text = output.stdout.replaceAll('\r\n', '\n');
-  const said = output.stderr.trim();
+  const said = message(output.stderr).trim();
+  const all = message(`${said}\n${text}`);
   const source = chooseForm(
     sources.map(one => ({
       ...one,
@@ -42,7 +44,7 @@ export function parseLimits(
   );
   const errors = said === '' ? [] : [said];
   const any = (patterns: readonly string[]): boolean =>
-    patterns.some(one => new RegExp(one, 'imu').test(`${said}\n${text}`));
+    patterns.some(one => new RegExp(one, 'imu').test(all));
   if (
     output.timedOut === true ||
     (output.rc !== 0 && any(facts.answers.unreachable))

@@ -211,7 +211,7 @@ export const lsf = defineSystem({
       {
         name: 'json',
         argv: ['-json'],
-        text: '^\\s*\\{',
+        text: '^[ \\t]*\\{',
         reader: { type: 'json', at: ['RECORDS'] },
         fields: FIELDS,
         ignore: NO_JOB
@@ -233,7 +233,7 @@ export const lsf = defineSystem({
     forms: [
       {
         name: 'json',
-        text: '^\\s*\\{',
+        text: '^[ \\t]*\\{',
         reader: { type: 'json', at: ['RECORDS'] },
         fields: FIELDS,
         ignore: NO_JOB

@@ -273,7 +273,7 @@ export const oar = defineSystem({
       {
         name: 'full json',
         argv: ['-f', '-J'],
-        text: '^\\s*\\{',
+        text: '^[ \\t]*\\{',
         reader: { type: 'json', keyAs: '$id' },
         fields: {
           ...FULL,
@@ -284,7 +284,7 @@ export const oar = defineSystem({
       {
         name: 'json',
         argv: ['-J'],
-        text: '^\\s*\\{',
+        text: '^[ \\t]*\\{',
         reader: { type: 'json', keyAs: '$id' },
         fields: SHORT
       },
@@ -360,7 +360,7 @@ export const oar = defineSystem({
     forms: [
       {
         name: 'full json',
-        text: '^\\s*\\{',
+        text: '^[ \\t]*\\{',
         reader: { type: 'json', keyAs: '$id' },
         fields: {
           ...FULL,

@@ -229,3 +229,21 @@ describe('Grid Engine', () => {
     ).toBe('DENIED');
   });
 });
+
+describe('floods', () => {
+  it.each(['slurm', 'pbs', 'lsf', 'htcondor', 'oar'])(
+    '%s: a flood of empty lines is answered, not pondered until a test gives up',
+    name => {
+      const flood = said(`${'\n'.repeat(60_000)}x`);
+      const of = system(name);
+      expect(of.parseStatus(flood).jobs.size).toBe(0);
+      expect(of.parseSubmit(flood).ids).toEqual([]);
+    }
+  );
+
+  it('a refusal of one endless line to a question about queues is answered', () => {
+    expect(pbs.parseLimits(said('', 'x'.repeat(200_000), 1)).queues).toEqual(
+      []
+    );
+  });
+});

@@ -45,7 +45,7 @@ const FORMS: FormInput[] = [
   {
     name: 'json',
     argv: ['-F', 'json'],
-    text: '^\\s*\\{',
+    text: '^[ \\t]*\\{',
     reader: { type: 'json', at: ['Jobs'], keyAs: '$id' },
     fields: FULL
   },
@@ -259,7 +259,7 @@ export const pbs = defineSystem({
     {
       what: 'queues',
       argv: ['qstat', '-Q', '-f', '-F', 'json'],
-      text: '^\\s*\\{',
+      text: '^[ \\t]*\\{',
       reader: { type: 'json', at: ['Queue'], keyAs: '$id' },
       fields: { ...PBS_QUEUE_FIELDS }
     },

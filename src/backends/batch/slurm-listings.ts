@@ -73,7 +73,7 @@ export const SLURM_FORMS: SystemFactsInput['status']['forms'] = [
   {
     name: 'json',
     argv: ['--json'],
-    text: '^\\s*\\{',
+    text: '^[ \\t]*\\{',
     reader: { type: 'json', at: ['jobs'] },
     fields: fields(JSON_FIELDS)
   },
@@ -123,7 +123,7 @@ export const SLURM_FORMS: SystemFactsInput['status']['forms'] = [
   },
   {
     name: 'step table',
-    text: '^\\s*STEPID\\s+NAME',
+    text: '^[ \\t]*STEPID\\s+NAME',
     reader: {
       type: 'table',
       header: '^\\s*STEPID\\s',
@@ -134,7 +134,7 @@ export const SLURM_FORMS: SystemFactsInput['status']['forms'] = [
   },
   {
     name: 'start table',
-    text: '^\\s*JOBID\\s.*\\sSTART_TIME\\s',
+    text: '^[ \\t]*JOBID\\s.*\\sSTART_TIME\\s',
     reader: {
       type: 'table',
       header: '^\\s*JOBID\\s',
@@ -151,7 +151,7 @@ export const SLURM_FORMS: SystemFactsInput['status']['forms'] = [
   },
   {
     name: 'table',
-    text: '^\\s*JOBID\\s+PARTITION\\s',
+    text: '^[ \\t]*JOBID\\s+PARTITION\\s',
     reader: {
       type: 'table',
       header: '^\\s*JOBID\\s',
@@ -238,7 +238,7 @@ export const SLURM_HISTORY_FORMS: SystemFactsInput['status']['forms'] = [
   {
     name: 'json',
     argv: ['--json'],
-    text: '^\\s*\\{',
+    text: '^[ \\t]*\\{',
     reader: { type: 'json', at: ['jobs'] },
     // 22.05 prints SUCCESS 0 as exit code of failed jobs: only the newer form is believed.
     fields: fields({
@@ -248,7 +248,7 @@ export const SLURM_HISTORY_FORMS: SystemFactsInput['status']['forms'] = [
   },
   {
     name: 'default table',
-    text: '^\\s*JobID +JobName',
+    text: '^[ \\t]*JobID +JobName',
     reader: {
       type: 'table',
       header: '^\\s*JobID ',

@@ -523,7 +523,7 @@ export const slurm = defineSystem({
         'format=Name,MaxWall,MaxJobsPU,MaxSubmitPU,GrpTRES,Flags'
       ],
       argvMark: ['sacctmgr', 'qos'],
-      text: '^\\w+\\|[^|]*\\|[^|]*\\|[^|]*\\|[^|]*\\|[^|]*$',
+      text: '^\\w+\\|[^|\\n]*\\|[^|\\n]*\\|[^|\\n]*\\|[^|\\n]*\\|[^|\\n]*$',
       reader: {
         type: 'rows',
         separator: '|',
@@ -552,7 +552,7 @@ export const slurm = defineSystem({
         'format=Cluster,Account,User,Partition,QOS,DefaultQOS,MaxWall'
       ],
       argvMark: ['sacctmgr'],
-      text: '^[^|]*\\|[^|]*\\|[^|]*\\|[^|]*\\|[^|]*\\|[^|]*\\|',
+      text: '^[^|\\n]*\\|[^|\\n]*\\|[^|\\n]*\\|[^|\\n]*\\|[^|\\n]*\\|[^|\\n]*\\|',
       reader: {
         type: 'rows',
         separator: '|',

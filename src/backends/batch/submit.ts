@@ -178,6 +178,6 @@ export function classify(
 function ownWords(stderr: string, stdout: string): string {
   const text = stderr.trim() === '' ? stdout : stderr;
   const plain = text.replaceAll('\r', '');
-  const words = plain.replace(/^\s*usage:[\s\S]*$/imu, '').trim();
+  const words = plain.replace(/^[ \t]*usage:[\s\S]*$/imu, '').trim();
   return words === '' ? plain.trim() : words;
 }
