@@ -185,24 +185,28 @@ export const htcondor = defineSystem({
         field: 'memory'
       },
       { pattern: 'accounting', reason: 'account', field: 'account' },
-      { pattern: '^\\s*RequestMemory = ', reason: 'syntax', field: 'memory' },
       {
-        pattern: '^\\s*RequestCpus = ',
+        pattern: '^[ \\t]*RequestMemory = ',
+        reason: 'syntax',
+        field: 'memory'
+      },
+      {
+        pattern: '^[ \\t]*RequestCpus = ',
         reason: 'syntax',
         field: 'cpusPerTask'
       },
       {
-        pattern: '^\\s*RequestGPUs = ',
+        pattern: '^[ \\t]*RequestGPUs = ',
         reason: 'syntax',
         field: 'gpusPerTask'
       },
       {
-        pattern: '^\\s*Requirements = ',
+        pattern: '^[ \\t]*Requirements = ',
         reason: 'syntax',
         field: 'constraint'
       },
       {
-        pattern: '^\\s*Allowed\\w*Duration = ',
+        pattern: '^[ \\t]*Allowed\\w*Duration = ',
         reason: 'syntax',
         field: 'walltimeSeconds'
       },

@@ -238,6 +238,8 @@ describe('floods', () => {
       const of = system(name);
       expect(of.parseStatus(flood).jobs.size).toBe(0);
       expect(of.parseSubmit(flood).ids).toEqual([]);
+      const refusal = said('', flood.stdout, 1);
+      expect(of.parseSubmit(refusal).ids).toEqual([]);
     }
   );
 
