@@ -303,6 +303,18 @@ describe('cancel', () => {
     }
   });
 
+  it('B4: a job cancelled by an administrator is stopping, then cancelled by another', () => {
+    const shown = (text: string) =>
+      slurm
+        .parseStatus(said(text), {
+          argv: ['squeue', '-h', '-j', '5', '-o', '%i %t'],
+          asked: ['5']
+        })
+        .jobs.get('5');
+    expect(shown('5 CG\n')).toMatchObject({ state: 'STOPPING', final: false });
+    expect(shown('5 CA\n')).toMatchObject({ state: 'CANCELLED', final: true });
+  });
+
   it('B5: a completing Slurm job is stopping, not gone', () => {
     const result = slurm.parseStatus(said('5 CG\n'), {
       argv: ['squeue', '-h', '-j', '5', '-o', '%i %t'],
@@ -451,6 +463,14 @@ describe('directives and resources', () => {
     expect(files[0]?.text).toContain('executable = /j/mst-1.sh');
     expect(files[1]?.text).toContain('module load x\nexport A=b\nexec worker');
     expect(files[1]?.text.startsWith('#!/bin/bash\n')).toBe(true);
+  });
+
+  it('C13: a GPU is a typed field of every system that knows GPUs, not a native line', () => {
+    expect(
+      options(slurm, { gpusPerTask: 1, gpuType: 'a100' }).join('\n')
+    ).toMatch(/gpu.*a100.*1/);
+    expect(slurm.describe().capabilities.gpus).toBe(true);
+    expect(options(slurm, {}).join('\n')).not.toMatch(/gpu|gres/);
   });
 
   it('C15: memory is rounded up to MiB on Slurm, never to whole GiB', () => {
