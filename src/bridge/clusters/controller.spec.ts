@@ -403,8 +403,12 @@ describe('losses', () => {
     const view = await bench.until(id, one => one.health === 'unreachable');
     expect(view.phase).toBe('running');
     expect(view.groups[0]?.counts.connected).toBe(2);
+    expect(view.reasons.map(reason => reason.code)).toContain('submit-failed');
     bench.world.faults.unreachable = false;
-    await bench.until(id, connected(3));
+    const back = await bench.until(id, connected(3));
+    expect(back.reasons.map(reason => reason.code)).not.toContain(
+      'submit-failed'
+    );
   });
 
   it('a forced stop gives up on an unreachable manager and says what may remain', async () => {

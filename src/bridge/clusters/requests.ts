@@ -324,6 +324,15 @@ async function send(
           { message: result.message },
           now()
         );
+        // Of its own: a listing that works meanwhile does not mean that starting does.
+        state.setReason(
+          'submit-failed',
+          {
+            message: `Nothing could be started: ${result.message}`,
+            hint: 'It is tried again by itself.'
+          },
+          now()
+        );
         context.enqueue(state.id, result.retryAfterMs);
         state.retryAfter = performance.now() + result.retryAfterMs;
         return;
@@ -375,6 +384,7 @@ function accept(
     job.startedAt = immediate ? now() : null;
   }
   state.setReason('backend-unreachable', null, '');
+  state.setReason('submit-failed', null, '');
   events.push(
     context.books.event(
       state,
