@@ -17,6 +17,7 @@ import type {
   Environments
 } from './clusters/ports.js';
 import {
+  DEATH_TIMEOUT_SECONDS,
   schedulerLaunch,
   workerEnvironment,
   workerLaunch
@@ -32,8 +33,6 @@ import {
 } from './security/certificates.js';
 import type { Store, StoreSnapshot } from './store/store.js';
 
-/** A worker that never finds its scheduler ends by itself after this (reliability R18). */
-const DEATH_TIMEOUT_SECONDS = 300;
 const LOOPBACK = '127.0.0.1';
 
 export type AssemblyOptions = {

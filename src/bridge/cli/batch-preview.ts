@@ -24,12 +24,14 @@ import {
   type WorkerGroup
 } from '../../protocol/index.js';
 import { summaryOf } from '../clusters/preview.js';
-import { workerLaunch, type Launch } from '../dask/launch.js';
+import {
+  DEATH_TIMEOUT_SECONDS,
+  workerLaunch,
+  type Launch
+} from '../dask/launch.js';
 import { certificateFiles } from '../security/certificates.js';
 import type { BatchOptions } from './batch-options.js';
 
-/** Without a scheduler for so long a worker ends, and its job with it. */
-const DEATH_TIMEOUT_SECONDS = 300;
 /** Of the walltime, kept for handing over what a worker holds (H8): a tenth, at most five minutes. */
 const HANDOVER_SHARE = 0.1;
 const HANDOVER_SECONDS = 300;

@@ -3,6 +3,7 @@
  * (specs/resource-manager.md §9, "Breaker")
  */
 import type { JobOutcome } from '../../protocol/index.js';
+import { isDeath } from './lifecycle.js';
 
 export type PastJob = {
   endedAt: number;
@@ -34,7 +35,7 @@ export function breaker(
   jitter: number
 ): Verdict {
   const own = past
-    .filter(job => !job.endedByUs && job.outcome !== 'completed')
+    .filter(job => isDeath(job.outcome, job.endedByUs))
     .sort((a, b) => b.endedAt - a.endedAt);
   const all = past
     .filter(job => !job.endedByUs)

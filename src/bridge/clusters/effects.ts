@@ -10,7 +10,7 @@ import { withDeadline } from './observer.js';
 import type { PlanAction } from './reconcile.js';
 import { requestJobs, schedulerFileOf, startScheduler } from './requests.js';
 import { release, shrink, withdraw } from './retirement.js';
-import { settle } from './settlement.js';
+import { endOf, settle } from './settlement.js';
 
 const TERMINATE_MS = 3_000;
 
@@ -111,19 +111,7 @@ async function giveUp(
     );
   });
   const events = gone.flatMap(
-    job =>
-      settle(
-        state,
-        job,
-        {
-          outcome: null,
-          exit: null,
-          message: null,
-          logTail: null,
-          endedAt: now()
-        },
-        context.books
-      ) ?? []
+    job => settle(state, job, endOf(), context.books) ?? []
   );
   await context.books.commit(state, { jobs: gone, events });
   await afterEnds(context, state, gone);
@@ -164,13 +152,10 @@ async function finish(
       settle(
         state,
         job,
-        {
+        endOf({
           outcome: 'lost',
-          exit: null,
-          message: 'given up by a forced stop; it may still run',
-          logTail: null,
-          endedAt: now()
-        },
+          message: 'given up by a forced stop; it may still run'
+        }),
         context.books
       ) ?? []
   );

@@ -2,6 +2,7 @@
 import { formatDuration } from '../../protocol/index.js';
 import type { ClusterState } from './cluster-state.js';
 import { liveJobs, now } from './context.js';
+import { isDeath } from './lifecycle.js';
 import { exitSentence } from './settlement.js';
 
 /** A death is shown on the row for this long. */
@@ -51,8 +52,7 @@ function recentDeaths(state: ClusterState): number | null {
       job.group !== null &&
       // What was refused never lived.
       job.handle !== null &&
-      !job.endedByUs &&
-      job.outcome !== 'completed' &&
+      isDeath(job.outcome ?? 'lost', job.endedByUs) &&
       job.endedAt !== null &&
       nowMs - Date.parse(job.endedAt) < DEATH_SHOWN_MS
   );

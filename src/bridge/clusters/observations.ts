@@ -6,7 +6,7 @@ import type { JobRecord } from '../store/records.js';
 import type { ClusterState } from './cluster-state.js';
 import type { Context } from './context.js';
 import { backendOf, liveJobs, now } from './context.js';
-import { applyObservation, settle } from './settlement.js';
+import { applyObservation, endOf, settle } from './settlement.js';
 
 /** Ended by absence: this many good looks without it … */
 const MISSING_LOOKS = 3;
@@ -98,12 +98,7 @@ function missing(
   }
   state.missing.delete(job.id);
   const message = `not seen in ${entry.looks} looks over ${Math.round((nowMs - entry.since) / 1000)} s`;
-  return settle(
-    state,
-    job,
-    { outcome: 'lost', exit: null, message, logTail: null, endedAt: now() },
-    context.books
-  );
+  return settle(state, job, endOf({ outcome: 'lost', message }), context.books);
 }
 
 function suspectReason(state: ClusterState): void {
@@ -161,13 +156,7 @@ function lookForUncertain(
     const made = settle(
       state,
       job,
-      {
-        outcome: 'cancelled',
-        exit: null,
-        message: 'it never began',
-        logTail: null,
-        endedAt: now()
-      },
+      endOf({ outcome: 'cancelled', message: 'it never began' }),
       context.books
     );
     job.endedByUs = ours;

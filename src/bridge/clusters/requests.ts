@@ -15,7 +15,7 @@ import type { ClusterState } from './cluster-state.js';
 import type { Context } from './context.js';
 import { backendOf, beginStop, newId, now } from './context.js';
 import type { CertificateFiles, KeyPair } from './ports.js';
-import { settle } from './settlement.js';
+import { endOf, settle } from './settlement.js';
 
 const YEAR_MS = 365 * 86_400_000;
 /** A scheduler ends by itself after a day of idleness, or what the user said if longer: a bridge that is gone for good leaks nothing. */
@@ -308,7 +308,12 @@ async function send(
         refusals.push(result);
         events.push(
           ...(
-            settle(state, job, rejection(result.message), context.books) ?? []
+            settle(
+              state,
+              job,
+              endOf({ outcome: 'failed', message: result.message }),
+              context.books
+            ) ?? []
           ).filter(event => event.kind !== 'worker-died')
         );
         break;
@@ -355,16 +360,6 @@ async function send(
 }
 
 type Refusal = { message: string; hint?: string; field?: string };
-
-function rejection(message: string) {
-  return {
-    outcome: 'failed' as const,
-    exit: null,
-    message,
-    logTail: null,
-    endedAt: now()
-  };
-}
 
 function accept(
   context: Context,

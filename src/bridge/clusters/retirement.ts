@@ -6,7 +6,7 @@ import type { JobRecord } from '../store/records.js';
 import type { ClusterState } from './cluster-state.js';
 import type { Context } from './context.js';
 import { backendOf, jobsById, now } from './context.js';
-import { settle } from './settlement.js';
+import { endOf, settle } from './settlement.js';
 import type { Candidate } from './victims.js';
 import { chooseVictims } from './victims.js';
 
@@ -295,19 +295,7 @@ export async function release(
     state.setReason(trouble.code, { message: trouble.message }, now());
   }
   const events = gone.flatMap(
-    job =>
-      settle(
-        state,
-        job,
-        {
-          outcome: null,
-          exit: null,
-          message: null,
-          logTail: null,
-          endedAt: now()
-        },
-        context.books
-      ) ?? []
+    job => settle(state, job, endOf(), context.books) ?? []
   );
   if (gone.length > 0) {
     await context.books.commit(state, { jobs: gone, events });

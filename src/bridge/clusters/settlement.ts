@@ -18,6 +18,18 @@ export type EndReport = {
   endedAt: string;
 };
 
+/** An end of which only this is known, now. */
+export function endOf(known: Partial<EndReport> = {}): EndReport {
+  return {
+    outcome: null,
+    exit: null,
+    message: null,
+    logTail: null,
+    endedAt: new Date().toISOString(),
+    ...known
+  };
+}
+
 /** Write the facts into the record. Returns the events, or null when nothing changed. */
 export function applyObservation(
   state: ClusterState,

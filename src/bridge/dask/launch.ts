@@ -60,6 +60,8 @@ export type WorkerLaunchOptions = {
   preload?: readonly string[];
 };
 
+/** A worker that never finds its scheduler ends by itself after this (reliability R18). */
+export const DEATH_TIMEOUT_SECONDS = 300;
 export const UNKNOWN_TASK_DURATION_SECONDS = 5;
 export const ALLOWED_FAILURES = 10;
 
